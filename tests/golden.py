@@ -43,6 +43,7 @@ import re
 import sys
 import types
 import typing
+import warnings
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -156,7 +157,9 @@ class Program:
                 },
             }
         )
-        exec(compile(text, FILE, "exec"), space)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # That is what a case may be about.
+            exec(compile(text, FILE, "exec"), space)
         return space
 
     @cached_property

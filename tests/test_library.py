@@ -453,6 +453,24 @@ def test_an_operator_written_in_others_is_recorded():
 # Definitions
 
 
+def test_another_overload_is_taken_where_it_fits_better():
+    adding = Library("mine_more", "DEF")
+    adding.define("times(float x) -> float")
+    impl("mine_more::times", "cpu", lambda x: x * 2)
+
+    def before(x: Tensor):
+        return scriptlang.ops.mine_more.times(x)
+
+    assert scriptlang.script(before, engine="python")(scriptlang.tensor(3.0)) == 6
+    adding.define("times.Tensor(Tensor x) -> Tensor")
+    impl("mine_more::times.Tensor", "cpu", lambda x: x * 10)
+
+    def after(x: Tensor):
+        return scriptlang.ops.mine_more.times(x)
+
+    assert scriptlang.script(after, engine="python")(scriptlang.tensor(3.0)).item() == 30
+
+
 def test_redefinition():
     with pytest.raises(RuntimeError, match="already"):
         lib.define("noted(Tensor x) -> Tensor")

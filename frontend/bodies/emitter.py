@@ -37,7 +37,7 @@ class Loop:
     names: list[str]
     condition: ast.expr | None = None
     exits: list[Node] = field(default_factory=list)
-    returns: list[Node] = field(default_factory=list)
+    returns: list[tuple[Node, Value]] = field(default_factory=list)
     breaks: bool = False
     static: bool = False
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
-from scriptlang.ir import Node, Value
+from scriptlang.ir import Value
 from scriptlang.source import Span
 
 from ..overloads.conversions import EMPTY_LIST, remedy
@@ -234,7 +234,7 @@ def _static_list(
     iterable = e.expr(first.iter).iterate(e.b, e.span(first.iter))
     parts = known_elements(e.b, iterable, span)
     if parts is None:
-        _undo(e, before)
+        e.drop_after(before)
         return None
     saved, e.frame = e.frame, Frame(e.frame)
     try:
@@ -256,15 +256,6 @@ def _static_list(
     finally:
         e.frame = saved
     return values
-
-
-def _undo(e: Emitter, before: Node) -> None:
-    """Remove the nodes that were emitted after `before`."""
-    node = e.graph.insert_point.prev
-    while node is not before:
-        previous = node.prev
-        node.destroy()
-        node = previous
 
 
 def assign_fresh(

@@ -15,6 +15,7 @@ from scriptlang.ir import Value
 from scriptlang.records import field, record
 from scriptlang.source import Span
 
+from ..values.environment import bind
 from ..values.sugared import ConstantValue, SugaredValue
 from ..whole import whole
 
@@ -39,8 +40,24 @@ class Condition:
     static: bool | None = None
 
 
+class Binding(ast.expr):
+    """A syntax node of scriptlang's own: a condition that first binds names to a value.
+
+    The guard of a `case` is one, if its pattern binds names.
+    """
+
+    _fields = ("names", "value", "test")
+    names: list[str]
+    value: ast.Name
+    test: ast.expr
+
+
 def condition(e: Emitter, node: ast.expr) -> Condition:
     """Emit an expression as a condition."""
+    if isinstance(node, Binding):
+        for name in node.names:
+            bind(e.frame, e.b, name, e.expr(node.value), e.span(node.value))
+        return condition(e, node.test)
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.Not):
         return _not(e, node)
     if isinstance(node, ast.BoolOp):

@@ -27,7 +27,7 @@ REFUSED: dict[type, tuple[str, str | None]] = {
     ast.Set: ("a set is", "use a list, or a Dict[..., bool]"),
     ast.SetComp: ("a set is", "use a list comprehension"),
     ast.Lambda: ("lambda is", "define a function"),
-    ast.Starred: ("a star here is", None),
+    ast.Starred: ("a star here is", "give the elements one by one"),
     ast.Delete: ("del of this is", None),
 }
 

@@ -157,6 +157,12 @@ def raise_exception(e: Emitter, message: Value, name: str, span: Span) -> None:
 
 def emit_assert(e: Emitter, node: ast.Assert) -> None:
     """Emit `assert test, message`."""
+    if isinstance(node.test, ast.Tuple) and node.test.elts:
+        raise CompileError(
+            "an assert of a tuple never fails",
+            e.span(node.test),
+            'leave out the parentheses: assert x > 0, "message"',
+        )
     require(e, node.test, node.msg, "builtins.AssertionError", e.span(node))
 
 
@@ -245,5 +251,6 @@ STATEMENTS: dict[type, Callable[..., None]] = {
     ast.With: control_flow.emit_with,
     ast.FunctionDef: nested.define_nested,
     ast.Match: match_statement.emit_match,
+    match_statement.Unbound: match_statement.emit_unbound,
 }
 """Syntax -> function `emit(emitter, node)`."""

@@ -165,7 +165,15 @@ def attribute(m: ModuleValue, b: Builder, name: str, span: Span) -> SugaredValue
         return _method(name, lambda b, span: _sequence(_items(m, b, span), name == "items"))
     if name == "__len__":
         return _method(name, lambda b, span: ConstantValue(len(member_names(m))))
-    return BuiltinFunction(name, lambda b, args, kwargs, span: _contains(m, b, args[0], span))
+
+    def contains(
+        b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
+        if len(args) != 1 or kwargs:
+            raise CompileError("__contains__ takes one name", span, 'write "name" in modules')
+        return _contains(m, b, args[0], span)
+
+    return BuiltinFunction(name, contains)
 
 
 def _method(name: str, make: Callable[..., SugaredValue]) -> SugaredValue:

@@ -11,12 +11,12 @@ works without PyTorch.  Reading does not change a module.
 from __future__ import annotations
 
 import ast
-import inspect
 import re
 import sys
 import types as python_types
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 from scriptlang import types as T
@@ -35,9 +35,9 @@ from ..python.module_classes import (
     package_of,
 )
 from ..python.resolver import PythonResolver, class_type
-from ..syntax.annotations import type_of_object
+from ..syntax.annotations import own_annotations, type_of_object
 from ..syntax.modifiers import modifier
-from ..values.value_types import NotInferable, infer_type, name_of
+from ..values.value_types import NotInferable, held, infer_type, name_of
 
 BOOKKEEPING = frozenset(
     (
@@ -119,8 +119,8 @@ def _is_compiled_by_torch(module: Any) -> bool:
 def read_module(module: Any) -> Facts:
     """The facts of a module.
 
-    Raises CompileError if it cannot be scripted, and NotInferable if the type of a parameter,
-    buffer or annotation cannot be found.
+    Raises CompileError if it cannot be scripted, or if the type of a parameter or buffer, or that
+    which annotates a submodule, cannot be found.
     """
     _check_initialised(module)
     return _Reading(module).read()
@@ -160,13 +160,15 @@ class _Reading:
 
     def read(self) -> Facts:
         facts, module = self.facts, self.module
-        for held, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
-            for name, tensor in held.items():
+        for tensors, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
+            for name, tensor in tensors.items():
                 if name not in self.ignored:
-                    facts.attributes[name] = (self.type_of(name, tensor), kind)
+                    with self.placed(name):
+                        facts.attributes[name] = (self.type_of(name, tensor), kind)
         for name, child in module._modules.items():
             if name not in self.ignored:
-                self.child(name, child)
+                with self.placed(name):
+                    self.child(name, child)
         self.constants()
         facts.overloads = overloads_of(self.cls)
         known = facts.attributes.keys() | facts.modules.keys() | facts.constants.keys()
@@ -181,6 +183,18 @@ class _Reading:
         facts.hooks = tuple(module._forward_hooks.values())
         facts.pre_hooks = tuple(module._forward_pre_hooks.values())
         return facts
+
+    @contextmanager
+    def placed(self, name: str) -> Iterator[None]:
+        """Makes a CompileError of NotInferable, about the attribute of this name."""
+        try:
+            yield
+        except NotInferable as why:
+            raise CompileError(
+                f"{name_of(self.cls)} has an attribute {name!r}, but {why}",
+                class_header(self.cls),
+                "annotate it with a type of the language, or leave the annotation out",
+            ) from None
 
     def type_of(self, name: str, value: Any) -> T.Type:
         """The annotated type of an attribute, else that of its value.  Raises NotInferable."""
@@ -245,9 +259,10 @@ class _Reading:
     def attribute(self, name: str, value: Any) -> None:
         """Read an entry of the module's `__dict__`."""
         facts = self.facts
-        if isinstance(
-            value, (python_types.FunctionType, python_types.BuiltinFunctionType)
-        ) or hasattr(value, "_function"):
+        if (
+            isinstance(value, (python_types.FunctionType, python_types.BuiltinFunctionType))
+            or held(value, "_function") is not None
+        ):
             facts.functions[name] = value
             return
         if _is_scripted(value):
@@ -264,7 +279,7 @@ class _Reading:
 
 def _is_scripted(value: Any) -> bool:
     """Whether a value is a ScriptModule of scriptlang."""
-    type = getattr(getattr(value, "_raw_", None), "type", None)
+    type = getattr(held(value, "_raw_"), "type", None)
     return getattr(type, "is_module", False)
 
 
@@ -289,18 +304,11 @@ def annotations_of(cls: type) -> Mapping[str, Any]:
     if known is None:
         owner = next((c for c in cls.__mro__ if own_annotations(c)), cls)
         known = _annotations[cls] = {
-            n: note
+            n: getattr(note, "__forward_arg__", note)
             for n, note in own_annotations(owner).items()
             if n != "forward" or not is_base(owner)
         }
     return known
-
-
-def own_annotations(cls: type) -> Mapping[str, Any]:
-    try:
-        return inspect.get_annotations(cls)
-    except NameError:  # Python 3.14 evaluates annotations here, and a name is not defined.
-        return {}
 
 
 def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
@@ -314,7 +322,7 @@ def _annotated(note: Any, cls: type, function: Any = None) -> T.Type | None:
         return _annotated_text(note, cls, function)
     if is_final(note) and not getattr(note, "__args__", ()) or _names_module_class(note):
         return None
-    found = type_of_object(note, class_type)
+    found = type_of_object(note, class_type, lambda text: _annotated_text(text, cls, function))
     if found is None:
         raise NotInferable(f"its annotation {note!r} names no type of the language")
     return found

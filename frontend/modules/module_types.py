@@ -10,6 +10,7 @@ first used, and has the constants and functions of the module.
 from __future__ import annotations
 
 import inspect
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -22,7 +23,6 @@ from scriptlang.source import Span
 
 from ..python.declared_overloads import overload_functions
 from ..python.ignored import ignored_function
-from ..python.inheritance import class_header
 from ..python.module_classes import is_base, is_module
 from ..python.resolver import PythonResolver, meaning_of
 from ..python.script import declare
@@ -30,7 +30,7 @@ from ..syntax.definitions import defaults_of, qualified_name, source_of
 from ..syntax.modifiers import is_ignored
 from ..syntax.places import called_at
 from ..values.sugared import ConstantValue, SugaredValue
-from ..values.value_types import NotInferable, name_of
+from ..values.value_types import name_of
 from ..values.variadic import VariadicValue
 from .module_hooks import check_hook, check_result_declared, header
 from .module_reading import Facts, entry_names, prepared, properties_of, read_module
@@ -193,8 +193,13 @@ def constant_meaning(value: Any, span: Span) -> SugaredValue:
 
 # Sharing
 
-_types: dict[type, dict[Any, T.ClassType]] = {}
-"""Python class -> key of the facts of a module (`_key`) -> its type."""
+_types: weakref.WeakKeyDictionary[type, weakref.WeakValueDictionary[Any, T.ClassType]] = (
+    weakref.WeakKeyDictionary()
+)
+"""Python class -> key of the facts of a module (`_key`) -> its type.
+
+A type knows its class, so it is kept here only as long as a program uses it.
+"""
 
 
 class Modules:
@@ -225,20 +230,14 @@ class Modules:
         raw = getattr(module, "_raw_", None)
         if isinstance(raw, ScriptObject):
             return raw.type
-        try:
-            facts = read_module(module)
-        except NotInferable as why:
-            raise CompileError(
-                f"{name_of(type(module))} cannot be compiled: {why}",
-                class_header(type(module)),
-                "give it a name of its own",
-            ) from None
+        facts = read_module(module)
         children = {n: facts.interfaces.get(n) or self.type(m) for n, m in facts.modules.items()}
         key = _key(facts, children)
-        same = _types.setdefault(facts.cls, {})
-        if key not in same:
-            same[key] = _make(facts, children)
-        return same[key]
+        same = _types.setdefault(facts.cls, weakref.WeakValueDictionary())
+        known = same.get(key)
+        if known is None:
+            known = same[key] = _make(facts, children)
+        return known
 
 
 def module_type(module: Any) -> T.Type:
@@ -281,8 +280,8 @@ def _make(facts: Facts, children: dict[str, T.Type]) -> Any:
 
 def forget(type: T.ClassType) -> None:
     """Forget a type whose methods could not be compiled, so that the next module gets a new one."""
-    same = _types.get(type.origin.facts.cls, {})
-    for key in [k for k, t in same.items() if t is type]:
+    same = _types.get(type.origin.facts.cls)
+    for key in [k for k, t in same.items() if t is type] if same is not None else ():
         del same[key]
 
 

@@ -198,7 +198,7 @@ class SuperValue(SugaredValue):
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         origin = self.owner.origin
         order = origin.facts.cls.__mro__
-        rest = order[order.index(self.after) + 1 :] if self.after in order else ()
+        rest = order[order.index(self.after) + 1 :]
         cls = next((c for c in rest if name in vars(c)), None)
         raw = vars(cls)[name] if cls is not None else None
         if isinstance(raw, staticmethod):
@@ -219,7 +219,7 @@ def super_value(e: Emitter, node: ast.Call) -> SugaredValue | None:
     if names is None:
         return None
     cls = names("__class__") if not node.args else names(getattr(node.args[0], "id", ""))
-    if not isinstance(cls, type):
+    if not isinstance(cls, type) or cls not in own.origin.facts.cls.__mro__:
         return None
     return SuperValue(e.simple(e.graph.inputs[0]), cls)
 

@@ -37,6 +37,13 @@ Called from Python, `torch._check` raises RuntimeError.
 """
 
 
+FIRST = {"_check_is_size": "i", "_assert": "condition"}
+"""Function of torch -> the name of its first argument, if that is not `cond`."""
+
+NEEDED = ("condition", "message")
+"""What `_assert` has to be given; the others can do without a message."""
+
+
 def _emit(name: str) -> Callable[..., Any]:
     def emit(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         parts = _parts(e, node, name)
@@ -55,13 +62,16 @@ def _emit(name: str) -> Callable[..., Any]:
 def _parts(e: Emitter, node: ast.Call, name: str) -> dict[str, ast.expr]:
     """The arguments of a call by name: condition, message, and max (of `_check_is_size`)."""
     given = dict(zip(("condition", "message"), node.args))
-    first = "i" if name == "_check_is_size" else "cond"
-    for keyword in node.keywords:
-        given["condition" if keyword.arg == first else keyword.arg or ""] = keyword.value
-    allowed = (
-        {"condition", "message", "max"} if name == "_check_is_size" else {"condition", "message"}
-    )
-    if "condition" not in given or given.keys() - allowed or len(node.args) > 2:
+    first = FIRST.get(name, "cond")
+    named = {
+        "condition" if keyword.arg == first else keyword.arg or "": keyword.value
+        for keyword in node.keywords
+    }
+    twice = given.keys() & named.keys()
+    given |= named
+    allowed = {"condition", "message", "max"} if name == "_check_is_size" else set(NEEDED)
+    needed = NEEDED if name == "_assert" else NEEDED[:1]
+    if twice or not set(needed) <= given.keys() <= allowed or len(node.args) > 2:
         raise CompileError(
             f"{name} takes a condition and a message",
             e.span(node),

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 
 from ..values.sugared import (
     Arg,
@@ -33,50 +34,45 @@ def _warn(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     return b.call_operator("aten::warn", args, kwargs, span)
 
 
-def _assert(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
-    """`torch._assert(condition, message)`."""
-    parts = {**dict(zip(("condition", "message"), args)), **kwargs}
-    test = parts["condition"].value.value(b, parts["condition"].span)
-    message = b.text(parts["message"])
-    if test.type != T.BOOL:
-        test = b.emit("aten::Bool", [test], span)
-    branch = b.insert("prim::If", [test], (), span)
-    branch.add_block()
-    with b.graph.at(branch.add_block()):
-        name = ConstantValue("builtins.AssertionError")
-        b.call_operator(
-            "prim::RaiseException", [Arg(b.simple(message), span), Arg(name, span)], {}, span
-        )
-    return ConstantValue(None)
-
-
-def _broadcast(count: int) -> Callable[..., SugaredValue]:
+def _broadcast(name: str, count: int) -> Callable[..., SugaredValue]:
     """`_pair(x)`: a number becomes a list of `count` equal numbers; a tuple becomes a list."""
 
     def emit(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> Any:
-        value = args[0].value.value(b, args[0].span)
-        if value.type in (T.INT, T.FLOAT):
+        given = [*args, *kwargs.values()]
+        if len(given) != 1 or kwargs.keys() - {"x"}:
+            raise CompileError(f"{name} takes one argument", span, f"write {name}(x)")
+        value = given[0].value.value(b, given[0].span)
+        if value.type in NUMBERS:
             return b.simple(b.list([value] * count, value.type, span))
-        if isinstance(value.type, T.TupleType):
-            parts = b.unpack_tuple(value, span)
-            return b.simple(b.list(parts, parts[0].type, span))
-        return b.simple(value)
+        if isinstance(value.type, T.ListType) and value.type.element in NUMBERS:
+            return b.simple(value)
+        types = set(value.type.elements) if isinstance(value.type, T.TupleType) else {T.NONE}
+        if len(types) > 1 or types - set(NUMBERS):
+            raise CompileError(
+                f"{name} takes a number, or numbers of one type, not {value.type.annotation}",
+                given[0].span,
+                "give it an int, a float, or a list or tuple of them",
+            )
+        parts = b.unpack_tuple(value, span)
+        return b.simple(b.list(parts, next(iter(types), T.INT), span))
 
     return emit
+
+
+NUMBERS = (T.INT, T.FLOAT)
 
 
 HOMES_OF_SIZES = ("torch.nn.modules.utils", "scriptlang.nn.sizes")
 
 KNOWN: dict[str, SugaredValue] = {
     "warnings.warn": BuiltinFunction("warn", _warn),
-    "torch._assert": BuiltinFunction("_assert", _assert),
     "_warnings.warn": BuiltinFunction("warn", _warn),
     **{
         f"{home}._list_with_default": BuiltinOperator("aten::_list_with_default")
         for home in HOMES_OF_SIZES
     },
     **{
-        f"{home}.{name}": BuiltinFunction(name, _broadcast(count))
+        f"{home}.{name}": BuiltinFunction(name, _broadcast(name, count))
         for home in HOMES_OF_SIZES
         for count, name in enumerate(("_single", "_pair", "_triple", "_quadruple"), start=1)
     },
@@ -104,7 +100,9 @@ def _ntuple(obj: Any) -> SugaredValue | None:
     """The meaning of `_pair` and similar functions, which are closures over their `n`."""
     cells = dict(zip(obj.__code__.co_freevars, obj.__closure__ or ()))
     count = cells["n"].cell_contents if "n" in cells else None
-    return BuiltinFunction("_ntuple", _broadcast(count)) if isinstance(count, int) else None
+    return (
+        BuiltinFunction("_ntuple", _broadcast("_ntuple", count)) if isinstance(count, int) else None
+    )
 
 
 def dispatched(obj: Any) -> tuple[str, int, bool, Any, Any] | None:

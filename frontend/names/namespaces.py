@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 
 from ..bodies.ignore_context import IGNORE_CONTEXT
 from ..overloads.language_functions import PYTHON_ONLY
@@ -117,6 +118,20 @@ MATH_CONSTANTS = {
 MATH_RENAMED = {"phase": "aten::angle", "rect": "aten::polar", "remainder": "aten::mathremainder"}
 """Function of math or cmath -> the operator, if it has another name."""
 
+
+def _known(name: str, answer: bool) -> Callable[..., SugaredValue]:
+    """A function without arguments, whose result is always the same."""
+
+    def emit(
+        b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
+        if args or kwargs:
+            raise CompileError(f"{name} takes no arguments", span, f"write {name}()")
+        return ConstantValue(answer)
+
+    return emit
+
+
 JIT: dict[str, SugaredValue] = {
     "annotate": special_forms.ANNOTATE,
     "_fork": special_forms.FORK,
@@ -127,10 +142,8 @@ JIT: dict[str, SugaredValue] = {
     "_awaitable_wait": BuiltinOperator("prim::awaitable_wait"),
     "_awaitable_nowait": BuiltinOperator("prim::awaitable_nowait"),
     "isinstance": special_forms.ISINSTANCE,
-    "is_scripting": BuiltinFunction(
-        "is_scripting", lambda b, args, kwargs, span: ConstantValue(True)
-    ),
-    "is_tracing": BuiltinFunction("is_tracing", lambda b, args, kwargs, span: ConstantValue(False)),
+    "is_scripting": BuiltinFunction("is_scripting", _known("is_scripting", True)),
+    "is_tracing": BuiltinFunction("is_tracing", _known("is_tracing", False)),
     "_unwrap_optional": BuiltinOperator("aten::_unwrap_optional"),
     "_IgnoreContextManager": IGNORE_CONTEXT,
 }

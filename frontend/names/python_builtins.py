@@ -150,7 +150,7 @@ def _enumerate(
     b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
 ) -> SugaredValue:
     start = kwargs.get("start") or (args[1] if len(args) == 2 else None)
-    if not 1 <= len(args) <= 2 or set(kwargs) - {"start"}:
+    if not 1 <= len(args) <= 2 or set(kwargs) - {"start"} or len(args) == 2 and kwargs:
         raise CompileError(
             "enumerate takes an iterable and a start",
             span,

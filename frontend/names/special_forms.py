@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
@@ -13,6 +14,7 @@ from ..bodies.literals import common_type
 from ..bodies.refinement import is_instance
 from ..values.iteration import known_elements
 from ..values.sugared import Arg, ConstantValue, SpecialForm, SugaredValue
+from ..values.variadic import KeywordsValue
 from ..whole import whole
 
 if TYPE_CHECKING:
@@ -196,14 +198,19 @@ def _is_pair(node: ast.expr) -> bool:
 
 def _dict(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
     """`dict()`, `dict(a=1)`, `dict(d)`, `dict(pairs)`."""
-    span = e.span(node)
+    span, keywords = e.span(node), _named_entries(e, node)
+    if len(node.args) > 1:
+        raise CompileError(
+            "dict takes one dict or iterable of pairs, and entries by name",
+            e.span(node.args[1]),
+            "make a dict of the first, and add the second: d.update(...)",
+        )
     if not node.args:
         keys: list[ast.expr | None] = [
-            ast.copy_location(ast.Constant(k.arg), node) for k in node.keywords
+            ast.copy_location(ast.Constant(name), node) for name, _ in keywords
         ]
-        return e.expr(
-            ast.copy_location(ast.Dict(keys, [k.value for k in node.keywords]), node), expected
-        )
+        literal = ast.Dict(keys, [value for _, value in keywords])
+        return e.expr(ast.copy_location(literal, node), expected)
     first = node.args[0]
     if (
         isinstance(first, (ast.ListComp, ast.GeneratorExp))
@@ -222,29 +229,64 @@ def _dict(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
         if not e.b.is_simple(items):
             items = gather(e, items.iterate(e.b, span), span)
         made = e.b.call_operator("aten::dict", [Arg(items, e.span(first))], {}, span)
-    for keyword in node.keywords:
+    for name, given in keywords:
         e.b.call_operator(
             "aten::_set_item",
-            [
-                Arg(made, span),
-                Arg(ConstantValue(keyword.arg), span),
-                Arg(e.expr(keyword.value), e.span(keyword.value)),
-            ],
+            [Arg(made, span), Arg(ConstantValue(name), span), Arg(e.expr(given), e.span(given))],
             {},
             span,
         )
     return made
 
 
+def _named_entries(e: Emitter, node: ast.Call) -> list[tuple[str, ast.expr]]:
+    """The keywords of a call of `dict`, with those of `**kwargs` of the function itself."""
+    found: list[tuple[str, ast.expr]] = []
+    for keyword in node.keywords:
+        if keyword.arg is not None:
+            found.append((keyword.arg, keyword.value))
+            continue
+        meaning = e.expr(keyword.value)
+        if not isinstance(meaning, KeywordsValue):
+            raise CompileError(
+                "** in a call is not part of the language",
+                e.span(keyword.value),
+                "write dict(d) for a copy of d, and add other entries by d.update(...)",
+            )
+        for name in meaning.entries:
+            entry = ast.Subscript(keyword.value, ast.Constant(name), ast.Load())
+            for part in (entry.slice, entry):
+                ast.copy_location(part, keyword.value)
+            found.append((name, entry))
+    return found
+
+
 def _super(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:
+    """`super()`, or `super(C, self)`, in a method."""
+    if node.keywords or len(node.args) not in (0, 2) or not _is_self(e, node.args[1:]):
+        raise CompileError(
+            "super takes nothing, or a class and the object of the method",
+            e.span(node),
+            "write super()",
+        )
     found = whole.super_value(e, node) or whole.super_of_class(e, node)
     if found is not None:
         return found
+    if node.args and e.self_type is not None:
+        raise CompileError(
+            "super takes a class of the object", e.span(node.args[0]), "write super()"
+        )
     raise CompileError(
-        "super() is not part of the language outside of __init__",
+        "super() is known only in methods of modules and classes",
         e.span(node),
-        "call the function by its class",
+        "call the function by its name",
     )
+
+
+def _is_self(e: Emitter, nodes: Sequence[ast.expr]) -> bool:
+    """Whether expressions are the object of the method that is compiled; true for none."""
+    own = e.graph.inputs[:1]
+    return all(isinstance(n, ast.Name) and [e.value(n)] == own for n in nodes)
 
 
 def _type_name(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredValue:

@@ -253,6 +253,19 @@ _decided: dict[tuple[Any, ...], Match] = {}
 _DECIDED_MOST = 20000
 
 
+def forget(name: str) -> None:
+    """Drop the decisions about an operator, as it has another overload."""
+    for key in list(_decided):
+        if key[0] == name:
+            _decided.pop(key, None)
+
+
+def _outlives_programs(type: T.Type) -> bool:
+    """Whether a type has no class or function of a program in it, which a cache would keep."""
+    of_programs = (T.ClassType, T.InterfaceType, T.EnumType, T.FunctionType)
+    return not any(isinstance(part, of_programs) for part in type.walk())
+
+
 def choose(
     name: str,
     candidates: Sequence[Schema],
@@ -281,7 +294,10 @@ def choose(
             except Mismatch:
                 continue
             match = Match(schema, match.slots, match.returns, i, match.extra)
-            if is_operator:
+            if is_operator and all(
+                _outlives_programs(s[0])
+                for s in (*shapes, *named.values(), *([own] if own else []))
+            ):
                 if len(_decided) >= _DECIDED_MOST:
                     _decided.clear()
                 _decided[key] = match

@@ -9,6 +9,7 @@ from typing import Any
 
 from scriptlang.schema import Schema
 
+from . import matching
 from .language_functions import is_language_function
 
 NAMESPACES = ("aten", "prim")
@@ -65,8 +66,10 @@ _overloads: dict[str, tuple[Schema, ...]] = {}
 
 
 def forget(name: str) -> None:
-    """Drop the cached overloads of a name, because one was declared."""
+    """Drop what is cached about a name, because an overload of it was declared."""
     _overloads.pop(name, None)
+    matching.forget(name)
+    find_operator.cache_clear()
 
 
 @cache

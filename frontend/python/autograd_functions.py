@@ -3,7 +3,7 @@
 class Square(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x):
-        ctx.save_for_backward(x)        # left out, as all statements that only use ctx
+        ctx.save_for_backward(x)        # left out, as all statements that only write to ctx
         return x * x
 
 Square.apply(x)     ->  a call of forward(x)
@@ -14,7 +14,9 @@ from __future__ import annotations
 import ast
 import copy
 import inspect
+import re
 import sys
+import weakref
 from typing import TYPE_CHECKING, Any
 
 from scriptlang.errors import CompileError
@@ -58,7 +60,7 @@ class AutogradFunctionValue(SugaredValue):
         return FunctionValue(_compiled[self.cls])
 
 
-_compiled: dict[type, Function] = {}
+_compiled: weakref.WeakKeyDictionary[type, Function] = weakref.WeakKeyDictionary()
 
 
 def _forward(cls: Any) -> Function:
@@ -67,7 +69,9 @@ def _forward(cls: Any) -> Function:
     definition, source = source_of(fn)
     made = copy.deepcopy(definition)
     made.decorator_list = []
-    if made.args.args and not _has_setup(cls):
+    if _has_setup(cls):
+        _refuse_writes(cls)
+    elif made.args.args:
         context = made.args.args.pop(0).arg
         _Without(context, source).visit(made)
     name = f"{qualified_name(cls)}_forward"
@@ -98,8 +102,29 @@ def _has_setup(cls: Any) -> bool:
     return cls.setup_context is not base.setup_context
 
 
+def _refuse_writes(cls: Any) -> None:
+    """Raises CompileError if `setup_context`, which programs do not run, writes to a tensor."""
+    definition, source = source_of(inspect.unwrap(cls.setup_context))
+    for node in ast.walk(definition):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and re.search(r"[^_]_$", node.func.attr)
+        ):
+            raise CompileError(
+                "setup_context of an autograd function writes to a tensor, and does not run in "
+                "programs",
+                span_of(node, source),
+                "write to it in forward",
+            )
+
+
 class _Without(ast.NodeTransformer):
-    """Replaces statements that only write to the context by `pass`.
+    """Replaces statements that only write to the context by what they compute besides.
+
+        ctx.n = x.add_(1)                       ->  x.add_(1)
+        ctx.save_for_backward(x, y := x + 1)    ->  y := x + 1
+        ctx.shape = x.shape                     ->  pass
 
     Raises CompileError if the context is read.
     """
@@ -109,12 +134,20 @@ class _Without(ast.NodeTransformer):
 
     def visit_Expr(self, node: ast.Expr) -> Any:
         call = node.value
-        speaks = isinstance(call, ast.Call) and self._is_context(call.func)
-        return ast.copy_location(ast.Pass(), node) if speaks else self.generic_visit(node)
+        if isinstance(call, ast.Call) and self._is_context(call.func):
+            return self._kept([*call.args, *(k.value for k in call.keywords)], node)
+        return self.generic_visit(node)
 
     def visit_Assign(self, node: ast.Assign) -> Any:
-        if all(self._is_context(t) for t in node.targets):
-            return ast.copy_location(ast.Pass(), node)
+        others = [t for t in node.targets if not self._is_context(t)]
+        if not others:
+            return self._kept([node.value], node)
+        node.targets = others
+        return self.generic_visit(node)
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if self._is_context(node.target):
+            return self._kept([node.value] if node.value is not None else [], node)
         return self.generic_visit(node)
 
     def visit_Name(self, node: ast.Name) -> Any:
@@ -127,8 +160,63 @@ class _Without(ast.NodeTransformer):
         return node
 
     def _is_context(self, node: ast.expr) -> bool:
+        """Whether an expression is an attribute of the context, or several of them."""
+        if isinstance(node, (ast.Tuple, ast.List)):
+            return bool(node.elts) and all(map(self._is_context, node.elts))
+        if isinstance(node, ast.Starred):
+            return self._is_context(node.value)
         return (
             isinstance(node, ast.Attribute)
             and isinstance(node.value, ast.Name)
             and node.value.id == self.context
         )
+
+    def _kept(self, values: list[ast.expr], node: ast.stmt) -> list[ast.stmt] | ast.stmt:
+        """What stays of a statement that gives these values to the context."""
+        parts = [part for value in values for part in _effects(value)]
+        found: list[ast.stmt] = [
+            ast.copy_location(ast.Expr(self.visit(part)), part) for part in parts
+        ]
+        return found or ast.copy_location(ast.Pass(), node)
+
+
+WITHOUT_EFFECT = frozenset(
+    "abs all any bool callable dict enumerate float frozenset getattr hasattr id int isinstance "
+    "issubclass len list max min range repr reversed set sorted str sum tuple type zip".split()
+)
+"""Builtins of Python whose calls only compute a value."""
+
+_MADE_OF_PARTS = (
+    *(ast.Attribute, ast.Compare, ast.Dict, ast.FormattedValue, ast.JoinedStr, ast.List, ast.Set),
+    *(ast.Slice, ast.Starred, ast.Subscript, ast.Tuple, ast.UnaryOp),
+)
+"""Syntax that evaluates all its parts and does nothing else to them."""
+
+
+def _effects(node: ast.expr) -> list[ast.expr]:
+    """The parts of an expression that have to run although its value is not used.
+
+    These are calls, which may write, and names that `:=` binds.
+    """
+    acts = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom)
+    if isinstance(node, ast.Lambda) or not any(isinstance(n, acts) for n in ast.walk(node)):
+        return []
+    if isinstance(node, ast.GeneratorExp):  # Only what it goes through is evaluated at once.
+        return _effects(node.generators[0].iter)
+    if isinstance(node, _MADE_OF_PARTS):
+        parts = [p for p in ast.iter_child_nodes(node) if isinstance(p, ast.expr)]
+    elif (
+        isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Name)
+        and node.func.id in WITHOUT_EFFECT
+    ):
+        given = [*node.args, *(k.value for k in node.keywords)]
+        parts = [
+            ast.copy_location(ast.ListComp(p.elt, p.generators), p)
+            if isinstance(p, ast.GeneratorExp)
+            else p
+            for p in given
+        ]
+    else:
+        return [node]
+    return [effect for part in parts for effect in _effects(part)]

@@ -10,6 +10,7 @@ import ast
 import copy
 import inspect
 import sys
+import weakref
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -213,7 +214,9 @@ def forget_declarations(fn: Callable[..., Any]) -> None:
     ours.pop(f"__torch__.{fn.__module__}.{fn.__name__}", None)
 
 
-_compiled: dict[Callable[..., Any], OverloadedFunction] = {}
+_compiled: weakref.WeakKeyDictionary[Callable[..., Any], OverloadedFunction] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 def overloaded(fn: Callable[..., Any]) -> OverloadedFunction | None:

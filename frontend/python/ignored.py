@@ -92,14 +92,20 @@ class PythonModuleValue(SugaredValue):
         )
 
 
-_functions: weakref.WeakKeyDictionary[Callable[..., Any], Function] = weakref.WeakKeyDictionary()
+_functions: weakref.WeakKeyDictionary[Callable[..., Any], weakref.ref[Function]] = (
+    weakref.WeakKeyDictionary()
+)
+"""Python function -> the function that calls it, as long as a program has that."""
 
 
 def ignored_once(fn: Callable[..., Any]) -> Function:
     """`ignored_function` for a function outside of classes; made only once."""
-    if fn not in _functions:
-        _functions[fn] = ignored_function(fn, qualified_name(fn))
-    return _functions[fn]
+    known = _functions.get(fn)
+    made = None if known is None else known()
+    if made is None:
+        made = ignored_function(fn, qualified_name(fn))
+        _functions[fn] = weakref.ref(made)
+    return made
 
 
 def _plain_defaults(defaults: dict[str, Any]) -> dict[str, Any]:

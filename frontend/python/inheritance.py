@@ -11,6 +11,7 @@ from __future__ import annotations
 import ast
 import inspect
 import sys
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
@@ -21,7 +22,7 @@ from scriptlang.source import Source, Span
 
 from ..syntax.definitions import defaults_of, source_of
 from ..syntax.places import span_of
-from ..values.sugared import BuiltinFunction, ConstantValue, MethodValue, SugaredValue
+from ..values.sugared import Arg, BuiltinFunction, ConstantValue, MethodValue, SugaredValue
 from ..whole import whole
 from .resolver import PythonResolver
 
@@ -189,10 +190,33 @@ class SuperOfClass(SugaredValue):
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         base = next((c for c in self.bases if name in c.__dict__), None)
         if base is object and name == "__init__":
-            return BuiltinFunction("__init__", lambda b, args, kwargs, span: ConstantValue(None))
+            return BuiltinFunction("__init__", _nothing)
         if base is None or base is object:
             self.fail(f"has no method {name!r}", span, "define it in a base class")
-        return MethodValue(self.owner, _inherited(self.class_type, base, name))
+        raw = base.__dict__[name]
+        if isinstance(raw, staticmethod):
+            return whole.meaning_of(raw.__func__, span)
+        if not inspect.isfunction(raw) and not isinstance(raw, property):
+            self.fail(
+                f"gives methods, but {name!r} is none",
+                span,
+                f"call it by its class: {base.__name__}.{name}(...)"
+                if isinstance(raw, classmethod)
+                else f"set it in __init__, and read self.{name}",
+            )
+        method = MethodValue(self.owner, _inherited(self.class_type, base, name))
+        return method.call(b, (), {}, span) if isinstance(raw, property) else method
+
+
+def _nothing(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> Any:
+    """`super().__init__()` in a class without bases."""
+    if args or kwargs:
+        raise CompileError(
+            "__init__ of a class without bases takes no arguments",
+            span,
+            "write super().__init__(), or leave it out",
+        )
+    return ConstantValue(None)
 
 
 def _inherited(type: T.ClassType, base: type, name: str) -> str:

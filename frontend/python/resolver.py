@@ -46,6 +46,7 @@ from ..values.sugared import (
     SugaredValue,
     TypeValue,
 )
+from ..values.value_types import held
 from ..whole import whole
 from . import foreign
 from .autograd_functions import AutogradFunctionValue, is_autograd_function
@@ -181,7 +182,7 @@ class PythonResolver:
         head, *rest = name.split(".")
         obj = self.names(head)
         for part in rest:
-            obj = getattr(obj, part, MISSING)
+            obj = held(obj, part, MISSING)
         return None if obj is MISSING else type_of_object(obj, class_type, self.type_of_text)
 
     def type_of_note(self, name: str) -> T.Type | None:
@@ -214,7 +215,10 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
     `constant`: numbers, strings and tuples have a meaning, too: they are constants with the value
     that they have now.
     """
-    function = getattr(obj, "_function", None)
+    try:
+        function = getattr(obj, "_function", None)
+    except Exception:  # It cannot be asked what it is; only a module can be known by its name.
+        return _module(obj) if isinstance(obj, python_types.ModuleType) else None
     if isinstance(function, Function):  # `obj` is a ScriptFunction.
         return FunctionValue(function)
     if foreign.is_foreign_function(obj):
@@ -268,20 +272,20 @@ def _module(module: python_types.ModuleType) -> SugaredValue:
     known = namespaces.BY_NAME.get(module.__name__)
 
     def find(name: str) -> SugaredValue | None:
-        held = getattr(module, name, None)
-        if isinstance(held, python_types.ModuleType) and held.__name__ in namespaces.BY_NAME:
-            return _module(held)
+        own = held(module, name)
+        if isinstance(own, python_types.ModuleType) and own.__name__ in namespaces.BY_NAME:
+            return _module(own)
         if known in (namespaces.TORCH, namespaces.MODULES["functional"]) and name in PYTHON_ONLY:
             return BuiltinOperator(PYTHON_ONLY[name])
         if known is namespaces.TORCH and name in CHECKS:
             return CHECKS[name]
-        if isinstance(held, python_types.FunctionType) and dispatched(held) is not None:
-            return meaning_of(held, NOWHERE)
-        written = _written_in_python(held, module.__name__)
+        if isinstance(own, python_types.FunctionType) and dispatched(own) is not None:
+            return meaning_of(own, NOWHERE)
+        written = _written_in_python(own, module.__name__)
         if written is not None:
             return written
         found = known.find(name) if known is not None else None
-        obj = getattr(module, name, MISSING) if found is None else MISSING
+        obj = held(module, name, MISSING) if found is None else MISSING
         return found if obj is MISSING else meaning_of(obj, NOWHERE, constant=True)
 
     return Namespace(module.__name__, find)

@@ -154,7 +154,11 @@ class Builder:
         bodies += language_functions.functions(name)
         if not bodies:
             bare = name.partition("::")[2]
-            raise CompileError(f"there is no operator {name!r}", span, self.similar(bare))
+            raise CompileError(
+                f"there is no operator {name!r}",
+                span,
+                self.similar(bare) or "check its name, and load the library that defines it",
+            )
         candidates = [b.schema if isinstance(b, Function) else b for b in bodies]
         # Matching caches decisions for qualified names.  They do not hold for replaced overloads.
         known_as = name.partition("::")[2] if replaced else name
@@ -268,11 +272,9 @@ class Builder:
         inputs, returns = self.bind(schema, args, kwargs, span, None)
         return SimpleValue(self.insert("prim::TupleConstruct", inputs, returns, span).output)
 
-    def exception_message(
-        self, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
-    ) -> Value:
+    def exception_message(self, args: Sequence[Arg], span: Span) -> Value:
         """The message of an exception: `str` of its argument, or the tuple of several as text."""
-        if kwargs or len(args) > 1:
+        if len(args) > 1:
             parts = [self.text(a) for a in args]
             form = "(" + ", ".join(["{}"] * len(parts)) + ")"
             return self.emit("aten::format", [self.constant(form, span), *parts], span)

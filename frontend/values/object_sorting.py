@@ -70,10 +70,13 @@ _ELEMENT_TEXT = """
         return False
 """
 
-_functions: weakref.WeakKeyDictionary[T.ClassType, dict[tuple[Any, ...], Function]] = (
-    weakref.WeakKeyDictionary()
-)
-"""Class of sorted objects -> (kind of function, type of element) -> the function."""
+_Made = weakref.WeakValueDictionary[tuple[Any, ...], Function]
+
+_functions: weakref.WeakKeyDictionary[T.ClassType, _Made] = weakref.WeakKeyDictionary()
+"""Class of sorted objects -> (kind of function, type of element) -> the function.
+
+A function knows the class, so it is kept here only as long as a program calls it.
+"""
 
 ORDERED = (T.INT, T.FLOAT, T.BOOL, T.STR, T.TENSOR)
 """Types that the operator `<` compares."""
@@ -117,11 +120,12 @@ def _is_ordered(type: T.Type) -> bool:
 
 def _function(what: str, type: T.Type, cls: T.ClassType) -> Function:
     """The function of a kind ("aten::sort", "aten::sorted", "less") for elements of a type."""
-    made = _functions.setdefault(cls, {})
+    made = _functions.setdefault(cls, weakref.WeakValueDictionary())
     key = what, type
-    if key not in made:
-        made[key] = _compiled(what, type, cls)
-    return made[key]
+    known = made.get(key)
+    if known is None:
+        known = made[key] = _compiled(what, type, cls)
+    return known
 
 
 def _text(what: str, type: T.Type) -> str:

@@ -325,6 +325,10 @@ class ClassValue(SugaredValue):
     def _new(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SimpleValue:
+        given = [a.value for a in args]
+        if kwargs or len(given) != 1 or getattr(given[0], "class_type", None) != self.class_type:
+            name = self.class_type.short_name
+            self.fail("takes itself in __new__", span, f"write {name}.__new__({name})")
         return b.simple(b.insert("prim::CreateObject", (), (self.class_type,), span).output)
 
 
@@ -375,7 +379,24 @@ class ExceptionValue(SugaredValue):
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        return ExceptionValue(self.qualified_name, b.exception_message(args, kwargs, span))
+        home, _, name = self.qualified_name.rpartition(".")
+        refused = kwargs.keys() - EXCEPTION_KEYWORDS.get(name, set()) if home == "builtins" else ()
+        for keyword in refused:
+            self.fail(
+                f"takes no argument {keyword!r}", kwargs[keyword].span, "put all into the message"
+            )
+        # As in Python, keywords are no part of the message.
+        return ExceptionValue(self.qualified_name, b.exception_message(args, span))
+
+
+EXCEPTION_KEYWORDS = {
+    "ImportError": {"name", "path"},
+    "ModuleNotFoundError": {"name", "path"},
+    "NameError": {"name"},
+    "UnboundLocalError": {"name"},
+    "AttributeError": {"name", "obj"},
+}
+"""Exception of Python -> the arguments that it takes by keyword; others take none."""
 
 
 class TypeValue(SugaredValue):

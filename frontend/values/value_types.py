@@ -65,6 +65,18 @@ def name_of(cls: type) -> str:
     )
 
 
+def held(obj: Any, name: str, default: Any = None) -> Any:
+    """An attribute of an object of the program; the default if asking for it raises an error.
+
+    Objects that load what they have on demand, as `torch.classes`, raise other errors than
+    AttributeError.
+    """
+    try:
+        return getattr(obj, name, default)
+    except Exception:
+        return default
+
+
 def is_tensor(value: Any) -> bool:
     """Whether a value is a tensor of scriptlang or torch, or of a subclass such as Parameter."""
     return isinstance(value, Tensor) or any(
@@ -170,10 +182,10 @@ def _enum(value: Any) -> T.Type:
 
 def _object(value: Any) -> T.Type | None:
     """The type of a script object, a compiled function or a module; None for other values."""
-    own = getattr(value, "_raw_", value)
+    own = held(value, "_raw_", value)
     if isinstance(own, ScriptObject):
         return own.type
-    function = getattr(value, "_function", None)
+    function = held(value, "_function")
     if isinstance(function, Function):
         return T.FunctionType(function)
     if inspect.isclass(value) or inspect.isroutine(value) or inspect.ismodule(value):

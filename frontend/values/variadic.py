@@ -251,9 +251,21 @@ class KeywordsValue(SugaredValue):
                 f'it has {", ".join(KEYWORD_METHODS)}; there are kwargs["name"] and '
                 f'"name" in kwargs',
             )
-        return BuiltinFunction(
-            name, lambda b, args, kwargs, span: KEYWORD_METHODS[name](self, b, args, span)
-        )
+
+        def emit(
+            b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+        ) -> SugaredValue:
+            least, most = (1, 2) if name == "get" else (0, 0)
+            if kwargs or not least <= len(args) <= most:
+                what = "a name and a default" if most else "no arguments"
+                self.fail(
+                    f"takes {what} in {name}()",
+                    span,
+                    f"write kwargs.{name}({chr(34) + 'name' + chr(34) if most else ''})",
+                )
+            return KEYWORD_METHODS[name](self, b, args, span)
+
+        return BuiltinFunction(name, emit)
 
     def get_item(self, b: Builder, index: Arg, span: Span) -> SugaredValue | None:
         name = known_text(b, index)

@@ -127,6 +127,83 @@ def match_capvar(x: int) -> int:
     return n
 
 
+def match_guard_binds(x: int, flag: bool) -> int:
+    n = 0
+    match x:
+        case 1 as n if flag:
+            return n + 100
+        case 2 as n if flag:
+            n += 5
+        case 3:
+            return n - 100
+    return n
+
+
+def match_rebinds(x: int, flag: bool) -> int:
+    match x:
+        case 1 as n if flag:
+            n += 10
+        case 2 as n if flag:
+            n += 20
+        case n:
+            pass
+    return n
+
+
+def match_or_binds(x: int, flag: bool) -> int:
+    n = -1
+    match x:
+        case (1 as n) | (2 as n):
+            return n + 100
+        case (3 as n) | n if flag:
+            return n + 200
+    return n
+
+
+def match_two_names(x: int, flag: bool) -> int:
+    match x:
+        case (1 | 2 as n) as m if flag:
+            return n + m + 100
+        case n if n > 3:
+            return n * 7
+    return 10
+
+
+def match_guard_assigns(x: int, flag: bool) -> int:
+    match x:
+        case _ if (x := x + 1) > 3:
+            return x
+        case 1 if flag:
+            return 1000 + x
+        case 2:
+            return 2000 + x
+    return 10
+
+
+def match_guard_refines(x: int, flag: bool) -> int:
+    y: Optional[int] = x if flag else None
+    match y:
+        case None:
+            return -1
+        case 2 as z if z > 0:
+            return z
+        case y if y is not None and y > 2:
+            return y + 1
+    return -3
+
+
+def match_int_is_no_bool(x: int, flag: bool) -> int:
+    match x:
+        case True:
+            return 1
+        case False:
+            return 2
+    match flag:
+        case 1:
+            return 3
+    return 4
+
+
 def generator_any(x: List[int]):
     return any(i > 2 for i in x), all(i > 0 for i in x)
 
@@ -149,6 +226,19 @@ def generator_list(x: List[int]):
 
 def generator_tuple():
     return tuple(i * 2 for i in (1, 2, 3))
+
+
+def generator_of_closure(xs: List[int], b: bool):
+    def kept(ys: List[int]) -> List[int]:
+        if b:
+            raise ValueError("x")
+        elif len(ys) > 2:
+            z = 3
+        else:
+            return ys
+        return [z]
+
+    return {a: a for a in kept(xs)}
 
 
 def generator_sorted(x: List[int]):
@@ -303,6 +393,14 @@ def variadic_kwget():
     return _kwget(a=5), _kwget(b=5)
 
 
+def _kwdict(d: Dict[str, int], **kwargs: int):
+    return dict(**kwargs), dict(d, z=3, **kwargs)
+
+
+def variadic_dict():
+    return _kwdict({"y": 0, "a": 0}, a=1, b=2)
+
+
 def _vstar(*a: int):
     return a
 
@@ -351,7 +449,50 @@ def walrus_chain(a: int):
     return -1
 
 
+class Odd(Exception):
+    def __init__(self, text: str, code: int = 0):
+        self.code = code
+
+
+def raises_with_keyword(x: int):
+    raise Odd(f"text: {x}", code=x)
+
+
+def raises_with_name(x: int):
+    raise ImportError("text", name="module")
+
+
+class Above:
+    def __init__(self, x: int):
+        self.x = x
+
+    @staticmethod
+    def twice(x: int) -> int:
+        return 2 * x
+
+    @property
+    def more(self) -> int:
+        return self.x + 1
+
+
+class Below(Above):
+    def __init__(self, x: int):
+        super().__init__(x)
+
+    @property
+    def more(self) -> int:
+        return super().more * 10
+
+    def get(self) -> int:
+        return super().twice(self.x) + super(Below, self).more
+
+
+def super_of_members(x: int):
+    return Below(x).get(), Below(x).more
+
+
 RUNS = [
+    (super_of_members, [(3,)]),
     (match_int, [(1,), (3,), (-1,), (500,), (50,)]),
     (match_str, [("a",), ("c",), ("z",)]),
     (match_capture, [(4,), (7,)]),
@@ -362,6 +503,18 @@ RUNS = [
     (match_assign, [(0,), (1,)]),
     (match_nested, [(0, "a"), (0, "b"), (1, "a")]),
     (match_capvar, [(1,), (8,)]),
+    *(
+        (f, [(x, flag) for x in range(5) for flag in (True, False)])
+        for f in (
+            match_guard_binds,
+            match_rebinds,
+            match_or_binds,
+            match_two_names,
+            match_guard_assigns,
+            match_guard_refines,
+            match_int_is_no_bool,
+        )
+    ),
     *(
         (f, [([1, 2, 3],)])
         for f in (
@@ -381,6 +534,7 @@ RUNS = [
         )
     ),
     (generator_float, [([1.5, 0.5],)]),
+    (generator_of_closure, [([1, 2, 3, 4], False), ([1, 2], False)]),
     (generator_dict, [({"a": 1, "b": 2},)]),
     (generator_tuple, [()]),
     (walrus_nested, [(3,)]),
@@ -403,6 +557,7 @@ RUNS = [
             variadic_kwitems,
             variadic_kwin,
             variadic_kwget,
+            variadic_dict,
             variadic_mixed,
         )
     ),

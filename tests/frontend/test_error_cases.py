@@ -42,7 +42,6 @@ ELSEWHERE = {
     ("sugared.py", "cannot be iterated over"): "`iterate` refuses first",
     ("sugared.py", "can only be called directly"): "special forms are seen at the call",
     ("sugared.py", "'takes no arguments'"): "classes of archives, whose code is compiled",
-    ("module_types.py", "cannot be compiled: "): "what is not inferable is refused where used",
 }
 """(part of the file's name, part of the call) -> where it is tested, or why nothing reaches it."""
 

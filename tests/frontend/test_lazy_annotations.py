@@ -5,8 +5,11 @@ from __future__ import annotations
 import importlib.util
 import sys
 import textwrap
+import typing
 
 import pytest
+
+from scriptlang import nn, script, zeros
 
 PROGRAM = """
     import dataclasses
@@ -42,6 +45,7 @@ PROGRAM = """
         by: Final[int]
         seen: List[int]
         last: Optional[Tensor]
+        other: NotDefined
 
         def __init__(self):
             super().__init__()
@@ -84,3 +88,31 @@ def test_a_module_with_lazy_annotations(tmp_path):
         assert torch.script(lazy.by_alias)({"a": (1, 2.0)}) == {"a": (1, 2.0)}
     finally:
         del sys.modules["lazy"]
+
+
+class Keeps(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.by, self.seen, self.other, self.named = 3, [], 1, {}
+
+    def forward(self, x):
+        self.seen.append(self.by)
+        self.named["x"] = x
+        return x + len(self.seen)
+
+
+Keeps.__annotations__ = {
+    "by": typing.Final[int],
+    "seen": typing.ForwardRef("typing.List[int]"),
+    "held": typing.ForwardRef("NotDefined"),
+    "named": typing.Dict["str", "Tensor"],
+    "other": typing.ForwardRef("NotDefined"),
+}
+"""As Python 3.14 reads annotations with names that are not defined, or are defined later."""
+
+
+def test_a_name_that_is_not_defined_spoils_no_other_annotation():
+    keeps = script(Keeps(), engine="python")
+    assert [keeps(zeros(1)).item(), keeps(zeros(1)).item()] == [1, 2]
+    assert "by" not in [name for name, _ in keeps.named_parameters()]
+    assert keeps.code.count("self.by") == 0

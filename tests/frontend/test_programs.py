@@ -51,6 +51,20 @@ def test_raises_as_python(function, args, error):
     assert str(error) in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    "function, error",
+    [
+        (extension_programs.raises_with_keyword, extension_programs.Odd("text: 2", code=2)),
+        (extension_programs.raises_with_name, ImportError("text", name="module")),
+    ],
+)
+def test_keywords_are_no_part_of_a_message(function, error):
+    scripted = scriptlang.script(function, engine="python")
+    with pytest.raises(type(error)) as caught:
+        scripted(2)
+    assert str(caught.value).splitlines()[0] == str(error)
+
+
 def test_an_enum_is_matched():
     scripted = scriptlang.script(enum_name, engine="python")
     assert scripted(True) == "r" and scripted(False) == "g"
