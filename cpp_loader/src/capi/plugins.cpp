@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "capi.h"
@@ -89,8 +90,10 @@ std::string objection(const sl_plugin_entry* entry) {
 }
 
 void open(const std::string& given, sl_status* status, sl_error** error) {
+  // The libraries that stay open, and whether each has started. A library is opened once for good,
+  // even if it does not start, because it may have registered operators by then.
   static std::mutex mutex;
-  static std::vector<void*> started;
+  static std::vector<std::pair<void*, bool>> opened;
   struct stat facts;
   // dlopen() would search the system's folders for a name without a slash.
   const std::string path = given.find('/') == std::string::npos ? "./" + given : given;
@@ -107,14 +110,16 @@ void open(const std::string& given, sl_status* status, sl_error** error) {
     raise(ErrorKind::ValueError, given, " ", wrong);
   }
   std::lock_guard<std::mutex> lock(mutex);
-  if (std::find(started.begin(), started.end(), library) != started.end()) {
+  auto known = std::find_if(opened.begin(), opened.end(),
+                            [library](const auto& one) { return one.first == library; });
+  if (known != opened.end()) {
     dlclose(library);  // the handle of the first time stays open
-    return;
+  } else {
+    known = opened.insert(opened.end(), {library, false});
   }
+  if (known->second) return;
   *status = start(*entry, given, error);
-  // The library is never closed, not even if it failed to start, because it may have registered
-  // operators.
-  if (*status == SL_OK) started.push_back(library);
+  known->second = *status == SL_OK;
 }
 
 #endif
