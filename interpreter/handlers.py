@@ -14,6 +14,7 @@ from .. import exceptions
 from ..errors import RunError
 from ..objects import ScriptObject
 from ..ops import table
+from ..ops.calling.current import mode
 from .code import Code
 from .values import is_instance, type_name
 
@@ -41,12 +42,17 @@ def slots_of(value: Any, x: int) -> Any:
 
 
 def get_attr(stack: list[Any], code: Code, x: int, n: int) -> None:
-    stack[-1] = slots_of(stack[-1], x)[x]
+    slots = slots_of(stack[-1], x)
+    stack[-1] = slots[x] if isinstance(slots, list) else mode.program.mirrors.get(slots, x)
 
 
 def set_attr(stack: list[Any], code: Code, x: int, n: int) -> None:
     value = stack.pop()
-    slots_of(stack.pop(), x)[x] = value
+    slots = slots_of(stack.pop(), x)
+    if isinstance(slots, list):
+        slots[x] = value
+    else:
+        mode.program.mirrors.set(slots, x, value)
 
 
 def list_unpack(stack: list[Any], code: Code, x: int, n: int) -> None:

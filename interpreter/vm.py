@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar, cast
 
 import numpy
 
@@ -26,6 +26,8 @@ from .handlers import HANDLERS, pop_n
 from .link import Call
 from .meter import MemoryMeter
 from .values import type_name
+
+R = TypeVar("R")
 
 CHECK_EVERY = 1024
 """The number of instructions between two checks of the time limit."""
@@ -91,6 +93,7 @@ class Interpreter:
         self.steps = 0
         self.meter: MemoryMeter | None = None
         self.is_limited = False
+        self._mirrors: Any = None
 
     def run(self, program: Program, args: list[Any]) -> Any:
         """Call a program with all its arguments; return its result, or a tuple of its results."""
@@ -112,7 +115,31 @@ class Interpreter:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         finally:
             mode.enabled, mode.program = was_enabled, outer
+            self.store()
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
+
+    @property
+    def mirrors(self) -> Any:
+        """The lists and dicts of the native engine that this run uses."""
+        if self._mirrors is None:
+            from .native import load
+
+            self._mirrors = cast(Any, load()[0]).Mirrors()
+        return self._mirrors
+
+    def store(self) -> None:
+        """Store what the run has changed in lists and dicts of the native engine there."""
+        if self._mirrors is not None:
+            self._mirrors.store()
+
+    def outside(self, function: Callable[..., R], *args: Any) -> R:
+        """Call a function of Python, which may look at objects and run programs."""
+        self.store()
+        try:
+            return function(*args)
+        finally:
+            if self._mirrors is not None:
+                self._mirrors.expire()
 
     def asked_first(self) -> AbstractContextManager[Any]:
         if not self.is_limited:

@@ -22,6 +22,7 @@
 #include "errors.h"
 #include "gil.h"
 #include "memory.h"
+#include "mirrors.h"
 #include "names.h"
 #include "native_archive.h"
 #include "numpy_memory.h"
@@ -56,28 +57,6 @@ nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_n
   PythonProgram::Result result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
   return result.convert(most_values);
-}
-
-// A slot of an object. The caller must hold a turn in the object's domain, since programs may add
-// slots.
-Value& slot_of(const NativeObject& o, int64_t index) {
-  int64_t size = int64_t(o.object->slots.size());
-  if (index < 0) index += size;
-  if (index < 0 || index >= size) throw nb::index_error("slot out of range");
-  return o.object->slots[size_t(index)];
-}
-
-Value& slot_of(const NativeObject& o, const std::string& name) {
-  int64_t slot = o.object->type->slot(name);
-  if (slot < 0 || slot >= int64_t(o.object->slots.size())) {
-    throw nb::attribute_error((o.object->type->name + " has no attribute '" + name + "'").c_str());
-  }
-  return o.object->slots[size_t(slot)];
-}
-
-// Waits if another thread is still filling the object's slots.
-void wait_until_whole(const NativeObject& o) {
-  if (!o.whole && !Turn::is_inside()) Adoption wait;
 }
 
 template <class Key>
@@ -118,17 +97,8 @@ nb::list slots_together(const NativeObject& first, nb::list objects) {
 template <class Key>
 void set(const NativeObject& o, const Key& key, nb::handle value) {
   wait_until_whole(o);
-  Ref<Object> kept = o.object;
-  DomainRef domain = o.domain;
   ToNative convert;
-  Value fresh = convert(value);
-  if (convert.domain()) join_domains(domain, convert.domain());
-  Turn turn;
-  look(&turn, domain, true);
-  Value& slot = slot_of(o, key);
-  slot.swap(fresh);
-  nb::object before = o.remember(size_t(&slot - o.object->slots.data()), value);
-  turn.give();  // before the old values are destroyed, which may run Python code
+  set_slot(o, key, value, convert);
 }
 
 std::vector<std::string> operator_names() {
@@ -315,6 +285,15 @@ NB_MODULE(_native, m) {
         return Py_hash_t(reinterpret_cast<uintptr_t>(o.object.get()) >> 4);
       });
 
+  nb::class_<Mirrors>(m, "Mirrors", "Lists and dicts of the engine that a run of Python uses.")
+      .def(nb::init<>())
+      .def("get", &Mirrors::get, nb::arg("object"), nb::arg("slot"),
+           "The value of a slot. A list or dict is the same one each time.")
+      .def("set", &Mirrors::set, nb::arg("object"), nb::arg("slot"), nb::arg("value").none())
+      .def("store", &Mirrors::store, "Copy what the run has changed to the engine.")
+      .def("expire", &Mirrors::expire,
+           "Say that others may have changed what the engine holds; to be called after `store`.");
+
   m.attr("Memory") = make_memory_type();
   m.attr("Caller") = make_caller_type();
   m.def("watch_calls", &watch_calls, nb::arg("function_class"), nb::arg("calls"),
@@ -373,8 +352,8 @@ NB_MODULE(_native, m) {
           "Run a function and record derivatives with respect to the Tensors `wanted`: (result, "
           "(Record or None, Tensors of its inputs, those of its outputs, inputs that were written, "
           "arguments that the program made require a gradient)).")
-      .def_prop_ro("sets_attributes", &PythonProgram::sets_attributes,
-                   "Whether a function stores into an attribute of an object.")
+      .def("keeps_values", &PythonProgram::keeps_values, nb::arg("name"),
+           "Whether a function may store values in an object or container that others can reach.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")
       .def_prop_ro("asks_for_gradients", &PythonProgram::asks_for_gradients,

@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/string.h>
 
+#include "mirrors.h"
 #include "names.h"
 #include "values/type.h"
 
@@ -12,16 +13,24 @@ namespace scriptlang::python {
 
 Value ToNative::list_of(nb::handle value, int depth) {
   if (const Value* seen = seen_.find(value.ptr())) return *seen;
+  if (mirrors_) {
+    if (const Value* original = mirrors_->original_of(value)) return *original;
+  }
   Ref<List> list = List::make();
   seen_.emplace(value.ptr(), list);
+  if (mirrors_) mirrors_->add(list, nb::borrow(value));
   for (nb::handle item : nb::borrow<nb::list>(value)) { list->push((*this)(item, depth + 1)); }
   return list;
 }
 
 Value ToNative::dict_of(nb::handle value, int depth) {
   if (const Value* seen = seen_.find(value.ptr())) return *seen;
+  if (mirrors_) {
+    if (const Value* original = mirrors_->original_of(value)) return *original;
+  }
   Ref<Dict> dict = Dict::make();
   seen_.emplace(value.ptr(), dict);
+  if (mirrors_) mirrors_->add(dict, nb::borrow(value));
   for (auto [k, v] : nb::borrow<nb::dict>(value)) {
     dict->set((*this)(k, depth + 1), (*this)(v, depth + 1));
   }
@@ -114,17 +123,43 @@ void ToPython::remember(const Value& value, const nb::object& made) {
   seen_.emplace(value.bits(), made);
 }
 
+// Containers are remembered before their elements are converted, since they may contain themselves.
+
 nb::object ToPython::list_of(const Value& v, int depth) {
   if (const nb::object* known = seen(v)) return *known;
-  const List& values = v.as_list();
-  count(values.size());
+  if (mirrors_) {
+    if (const nb::object* mirror = mirrors_->mirror_of(v, *this, depth)) return *mirror;
+  }
   nb::object list = nb::steal(PyList_New(0));
   if (!list.is_valid()) throw nb::python_error();
-  if (!values.is_alone()) remember(v, list);  // before its items, since it may contain itself
-  for (const Value& item : values) {
-    if (PyList_Append(list.ptr(), (*this)(item, depth + 1).ptr()) != 0) throw nb::python_error();
-  }
+  if (mirrors_) mirrors_->add(v, list);
+  else if (!v.as_list().is_alone()) remember(v, list);
+  add_elements(v, list, depth);
   return list;
+}
+
+void ToPython::add_elements(const Value& v, const nb::object& made, int depth) {
+  if (v.is_list()) {
+    const List& values = v.as_list();
+    count(values.size());
+    for (const Value& item : values) {
+      if (PyList_Append(made.ptr(), (*this)(item, depth + 1).ptr()) != 0) throw nb::python_error();
+    }
+    return;
+  }
+  count(v.as_dict().size());
+  nb::dict dict = nb::borrow<nb::dict>(made);
+  const Dict::Entry* entry;
+  for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
+    dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
+  }
+}
+
+nb::object ToPython::elements(const Value& v, int depth) {
+  nb::object made = nb::steal(v.is_list() ? PyList_New(0) : PyDict_New());
+  if (!made.is_valid()) throw nb::python_error();
+  add_elements(v, made, depth);
+  return made;
 }
 
 nb::object ToPython::tuple_of(const Value& v, int depth) {
@@ -147,13 +182,13 @@ nb::object ToPython::tuple_of(const Value& v, int depth) {
 nb::object ToPython::dict_of(const Value& v, int depth) {
   wants_wrapping_ = true;
   if (const nb::object* known = seen(v)) return *known;
-  count(v.as_dict().size());
-  nb::dict dict;
-  if (!v.as_dict().is_alone()) remember(v, dict);
-  const Dict::Entry* entry;
-  for (size_t cursor = 0; v.as_dict().next(&cursor, &entry);) {
-    dict[(*this)(entry->key, depth + 1)] = (*this)(entry->value, depth + 1);
+  if (mirrors_) {
+    if (const nb::object* mirror = mirrors_->mirror_of(v, *this, depth)) return *mirror;
   }
+  nb::dict dict;
+  if (mirrors_) mirrors_->add(v, dict);
+  else if (!v.as_dict().is_alone()) remember(v, dict);
+  add_elements(v, dict, depth);
   return std::move(dict);
 }
 

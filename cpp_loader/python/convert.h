@@ -51,6 +51,8 @@ bool is_tensor(nb::handle value);
 bool is_plain_array(nb::handle value);
 bool is_object_of(nb::handle value, nb::handle cls);
 
+class Mirrors;
+
 // A map that is only allocated when something is put into it, which most calls do not do.
 template <class Key, class T>
 class RareMap {
@@ -93,6 +95,13 @@ class ToNative {
   // These Tensors, with the values to which they were converted.
   const std::vector<std::pair<nb::object, Value>>& watched() const { return watched_; }
 
+  // Lists and dicts are those of these mirrors from now on.
+  void use(Mirrors* mirrors) { mirrors_ = mirrors; }
+
+  // Makes later reads of the engine return the Tensors that it converted and of which a gradient
+  // may be wanted, as long as the engine has them. It is called after they were stored there.
+  void keep_identity() const;
+
   // Copies changes that the program has made back to these Tensors: shape and memory (squeeze_,
   // resize_) and quantizer (copy_).
   void tell_shapes() const;
@@ -108,6 +117,8 @@ class ToNative {
   DomainRef domain_;
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
+  std::vector<std::pair<nb::object, Value>> differentiable_;
+  Mirrors* mirrors_ = nullptr;
 };
 
 // The default of scriptlang.Limits.result_values.
@@ -138,6 +149,12 @@ class ToPython {
 
   // Makes later conversions return Tensors and Storages that exist already, instead of new ones.
   void keep() { keeps_ = true; }
+
+  // Lists and dicts become these mirrors from now on.
+  void use(Mirrors* mirrors) { mirrors_ = mirrors; }
+  // The elements of a list or dict in a new list or dict.
+  nb::object elements(const Value& container, int depth);
+
   // The Python Tensor of a tensor. It is `known`, or one that was made before, if that still exists
   // and has the same memory and shape.
   nb::object same_tensor(const Tensor& tensor, nb::handle known);
@@ -150,6 +167,7 @@ class ToPython {
   nb::object tuple_of(const Value& value, int depth);
   nb::object dict_of(const Value& value, int depth);
   nb::object future_of(const Value& value, int depth);
+  void add_elements(const Value& container, const nb::object& made, int depth);
   const nb::object* seen(const Value& value) const;
   void count(size_t values);
   nb::object tensor_of(const Tensor& tensor);
@@ -164,7 +182,32 @@ class ToPython {
   int64_t left_, most_;
   int64_t since_look_ = 0;  // values since signals were checked
   bool wants_wrapping_ = false, keeps_ = false;
+  Mirrors* mirrors_ = nullptr;
 };
+
+// Waits if another thread is still filling an object's slots.
+void wait_until_whole(const NativeObject& object);
+
+// A slot of an object. The caller must hold a turn in the object's domain, since programs may add
+// slots.
+Value& slot_of(const NativeObject& object, int64_t index);
+Value& slot_of(const NativeObject& object, const std::string& name);
+
+// Sets a slot, with a turn, to a value that `convert`, which has converted nothing yet, makes.
+template <class Key>
+void set_slot(const NativeObject& object, const Key& key, nb::handle value, ToNative& convert) {
+  Ref<Object> kept = object.object;
+  DomainRef domain = object.domain;
+  Value fresh = convert(value);
+  if (convert.domain()) join_domains(domain, convert.domain());
+  Turn turn;
+  look(&turn, domain, true);
+  Value& slot = slot_of(object, key);
+  slot.swap(fresh);
+  nb::object before = object.remember(size_t(&slot - object.object->slots.data()), value);
+  turn.give();  // before the old values are destroyed, which may run Python code
+  convert.keep_identity();
+}
 
 // The engine's class for a Python ClassType or EnumType, made once for each.
 ClassRef class_of(nb::handle type);

@@ -75,6 +75,25 @@ nb::object ToPython::instance_of(const Ref<Object>& object) {
   return made;
 }
 
+void wait_until_whole(const NativeObject& o) {
+  if (!o.whole && !Turn::is_inside()) Adoption wait;
+}
+
+Value& slot_of(const NativeObject& o, int64_t index) {
+  int64_t size = int64_t(o.object->slots.size());
+  if (index < 0) index += size;
+  if (index < 0 || index >= size) throw nb::index_error("slot out of range");
+  return o.object->slots[size_t(index)];
+}
+
+Value& slot_of(const NativeObject& o, const std::string& name) {
+  int64_t slot = o.object->type->slot(name);
+  if (slot < 0 || slot >= int64_t(o.object->slots.size())) {
+    throw nb::attribute_error((o.object->type->name + " has no attribute '" + name + "'").c_str());
+  }
+  return o.object->slots[size_t(slot)];
+}
+
 void ToNative::add(const DomainRef& domain) {
   if (!domain_) domain_ = domain;
   else join_domains(domain_, domain);

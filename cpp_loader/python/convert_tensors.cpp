@@ -193,7 +193,19 @@ bool may_need_gradient(nb::handle tensor) {
 Tensor ToNative::tensor(nb::handle value) {
   Tensor made = tensor_from_python(value);
   if (watching_) watched_.emplace_back(nb::borrow(value), made);
+  if (__builtin_expect(may_need_gradient(value), 0)) {
+    differentiable_.emplace_back(nb::borrow(value), made);
+  }
   return made;
+}
+
+// Makes conversions that keep Tensors return this one.
+static void set_known(const Tensor& t, nb::handle tensor) {
+  known().tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = tensor;
+}
+
+void ToNative::keep_identity() const {
+  for (const auto& [tensor, value] : differentiable_) set_known(value.as_tensor(), tensor);
 }
 
 Value ToNative::array(nb::handle value) {
@@ -303,7 +315,7 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   nb::object found = found_at(n.tensors, t.impl());
   if (!found.is_none() && shows(found, t)) return found;
   nb::object made = tensor_of(t);
-  n.tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = made;
+  set_known(t, made);
   return made;
 }
 
@@ -311,6 +323,7 @@ nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
   if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
   if (reads.size() <= slot) reads.resize(slot + 1);
   reads[slot].value = object->slots[slot].as_tensor().impl();
+  set_known(object->slots[slot].as_tensor(), tensor);
   return std::exchange(reads[slot].tensor, nb::borrow(tensor));
 }
 

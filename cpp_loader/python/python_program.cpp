@@ -166,6 +166,7 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   for (nb::handle argument : arguments) values.push_back(convert(argument));
   Result result;
   run(*function, std::move(values), convert.take_domain(), limits, &result);
+  if (scriptlang::keeps_values(*program_, *function)) convert.keep_identity();
   nb::object converted = result.convert(most_values);
   convert.tell_shapes();
   return converted;
@@ -190,7 +191,8 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   run(*function, std::move(values), convert.take_domain(), limits, &result, true);
   ToPython back(most_values, *result.domain);
   // Before the result is converted, which then has the same Tensors.
-  nb::tuple made = recording.finish(result.value, back);
+  nb::tuple made =
+      recording.finish(result.value, back, effect_of(*program_, *function) != Effect::Reads);
   nb::object converted = back(result.value);
   convert.tell_shapes();
   return nb::make_tuple(converted, made);
@@ -278,17 +280,10 @@ bool PythonProgram::asks_for_gradients() const {
   return main_ ? autograd::differentiates(*program_, *main_) : autograd::asks(*program_);
 }
 
-bool PythonProgram::sets_attributes() const {
-  // Classes such as no_grad, which PyTorch writes into archives for `with`. Their objects live for
-  // one call and only store a bool, so their attributes do not count.
-  constexpr std::string_view kModes = "__torch__.torch.autograd.grad_mode.";
-  for (const Function* function : reached()) {
-    if (std::string_view(function->name).substr(0, kModes.size()) == kModes) continue;
-    for (const Instruction& i : function->code) {
-      if (i.op == Opcode::SET_ATTR) return true;
-    }
-  }
-  return false;
+bool PythonProgram::keeps_values(const std::string& name) const {
+  const Function* function = program_->find(name);
+  if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
+  return scriptlang::keeps_values(*program_, *function);
 }
 
 std::string PythonProgram::register_code() const {

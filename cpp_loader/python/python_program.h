@@ -56,13 +56,15 @@ class PythonProgram {
   // Returns false, without running anything, if Python has to convert the arguments.
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
+  // Whether a function may store values in an object or container that others can reach.
+  bool keeps_values(const std::string& name) const;
+
   nb::dict missing() const;
   // These are about the function that `call` runs and those that it may call; about all functions
   // if `enter` was not called.
   bool asks_for_gradients() const;
   bool calls_any(const std::vector<std::string>& operators) const;  // by qualified names
-  bool sets_attributes() const;
-  std::string register_code() const;  // of every function
+  std::string register_code() const;                                // of every function
   std::vector<std::string> functions() const;
 
   // A Python function that makes the exception for users from a NativeError in a Caller.

@@ -1,4 +1,5 @@
-// Effect analysis: finds whether a function may write to memory that others can reach.
+// Effect analysis: finds whether a function may write to memory that others can reach, and whether
+// it may store values there.
 #include "effects.h"
 
 #include <algorithm>
@@ -133,15 +134,20 @@ class Analysis {
  public:
   explicit Analysis(const Program& program) : program_(program) {}
 
-  Effect run(const Function& function) {
+  struct Result {
+    Effect effect = Effect::Reshapes;
+    bool keeps = true;
+  };
+
+  Result run(const Function& function) {
     Levels passed(size_t(function.parameters), kPassed);
     for (round_ = 1; round_ <= kRounds; ++round_) {
       changed_ = false;
       const Summary& summary = summary_of(function, passed);
       if (gave_up_) break;
-      if (!changed_) return summary.effect;
+      if (!changed_) return {summary.effect, keeps_};
     }
-    return Effect::Reshapes;
+    return {};
   }
 
  private:
@@ -318,7 +324,10 @@ class Analysis {
         return call(named("__exit__", 4), 4, 1, state, effect);
       case Opcode::GET_ATTR: return give(1, 1, inside_or_there(top(0)));
       case Opcode::SET_ATTR:
-        if (top(1) != kOwnRun) raise_to(effect, Effect::Writes);
+        if (top(1) != kOwnRun) {
+          raise_to(effect, Effect::Writes);
+          keeps_ = true;
+        }
         put(top(0));
         return give(2, 0, kOwnRun);
       case Opcode::TUPLE_UNPACK: return give(1, i.n, part(top(0)));
@@ -386,6 +395,8 @@ class Analysis {
         if (level == kThere) raise_to(effect, Effect::Writes);
       } else {
         if (level != kOwnRun) raise_to(effect, Effect::Writes);
+        // A container that was passed is the host's copy, but not one inside of an object.
+        keeps_ = keeps_ || level == kThere;
         holds = true;
       }
     }
@@ -461,16 +472,29 @@ class Analysis {
   int round_ = 0, depth_ = 0;
   int64_t work_ = kWork;
   bool changed_ = false, gave_up_ = false;
+  bool keeps_ = false;  // whether some call stores a value in an object or container of others
 };
 
 }  // namespace
 
-Effect effect_of(const Program& program, const Function& function) {
+// `Function::effect` holds the Effect, and the bit kKeeps.
+constexpr int kKeeps = 4;
+
+static int facts_of(const Program& program, const Function& function) {
   int known = function.effect.load(std::memory_order_relaxed);
-  if (__builtin_expect(known >= 0, 1)) return Effect(known);
-  Effect effect = Analysis(program).run(function);
-  function.effect.store(int8_t(effect), std::memory_order_relaxed);
-  return effect;
+  if (__builtin_expect(known >= 0, 1)) return known;
+  const Analysis::Result found = Analysis(program).run(function);
+  known = int(found.effect) | (found.keeps ? kKeeps : 0);
+  function.effect.store(int8_t(known), std::memory_order_relaxed);
+  return known;
+}
+
+Effect effect_of(const Program& program, const Function& function) {
+  return Effect(facts_of(program, function) & ~kKeeps);
+}
+
+bool keeps_values(const Program& program, const Function& function) {
+  return (facts_of(program, function) & kKeeps) != 0;
 }
 
 }  // namespace scriptlang

@@ -17,4 +17,8 @@ enum class Effect : int8_t { Reads, Writes, Reshapes };
 // tensor to two runs, their writes may mix.
 Effect effect_of(const Program& program, const Function& function);
 
+// Whether a run may store values in an object or container that others can reach. It is computed
+// with the effect.
+bool keeps_values(const Program& program, const Function& function);
+
 }  // namespace scriptlang

@@ -102,7 +102,7 @@ struct Function {
   // that record.
   mutable std::atomic<const Function*> recorded{nullptr};
   const Function* recorded_of = nullptr;
-  mutable std::atomic<int8_t> effect{-1};  // an Effect (effects.h); -1: not computed yet
+  mutable std::atomic<int8_t> effect{-1};  // what effects.h tells of it; -1: not computed yet
   // Whether it computes derivatives itself (autograd/asks.h); -1: not known yet.
   mutable std::atomic<int8_t> differentiates{-1};
   std::unique_ptr<FusedGroup> group;  // of a fused group: the compiled form of its body

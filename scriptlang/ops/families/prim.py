@@ -17,6 +17,7 @@ from ...exceptions import make
 from ...limits import reserve
 from ...objects import Device, is_same
 from ...tensors import Tensor
+from ..calling.current import mode
 from ..shared.observed import observed
 from ..table import declare, describe, primitive
 from .string import value_text
@@ -160,7 +161,8 @@ def print_values(*values):
 @primitive("prim::IgnoredPythonOp(...) -> ...")
 def call_python(function, *args):
     """Call a function that a program leaves to Python; its result counts as one value."""
-    return (function(*args),)
+    program = mode.program
+    return (function(*args) if program is None else program.outside(function, *args),)
 
 
 @primitive("scriptlang::observe(...) -> ()", effect="ordered")
