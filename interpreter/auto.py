@@ -18,7 +18,12 @@ from . import native
 from .engine import Engine, available, engine
 
 CHOICE = "auto_engine"
-"""Attribute of a Function that holds the engine chosen for it."""
+"""Attribute of a Function that holds the engines chosen for it, by the classes behind arguments."""
+
+BY_NAME = "calls_by_name"
+"""Attribute of a Function: "yes" if it may call methods by name, else "no"."""
+
+NONE: frozenset[T.ClassType] = frozenset()
 
 
 class AutoEngine:
@@ -33,7 +38,7 @@ class AutoEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
-        return self.chosen(function).run(function, args, kwargs, limits)
+        return self.chosen(function, args, kwargs).run(function, args, kwargs, limits)
 
     def direct(self, function: Function) -> Any:
         return self.chosen(function).direct(function)
@@ -44,8 +49,14 @@ class AutoEngine:
     def adopt(self, obj: Any) -> Any:
         return obj
 
-    def chosen(self, function: Function) -> Engine:
-        return kept(function.attributes, CHOICE, lambda: fitting([function]))
+    def chosen(
+        self, function: Function, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Engine:
+        """The engine for a call.  If the function calls methods by name, it depends on the classes
+        of the objects that are passed."""
+        choices = kept(function.attributes, CHOICE, dict)
+        classes = classes_for(function, args, kwargs)
+        return kept(choices, classes, lambda: fitting([function], classes))
 
 
 class ObjectEngine(AutoEngine):
@@ -55,7 +66,7 @@ class ObjectEngine(AutoEngine):
 
     def __init__(self, obj: ScriptObject) -> None:
         self.obj = obj
-        self.choices: dict[Function, Engine] = {}
+        self.choices: dict[Any, Engine] = {}
 
     @property
     def name(self) -> str:  # type: ignore[override]  # it depends on what is run
@@ -64,10 +75,13 @@ class ObjectEngine(AutoEngine):
         functions = [methods["forward"]] if "forward" in methods else list(methods.values())[:1]
         return self._fitting(*functions).name
 
-    def chosen(self, function: Function) -> Engine:
-        return kept(self.choices, function, lambda: self._fitting(function))
+    def chosen(
+        self, function: Function, args: Sequence[Any] = (), kwargs: Mapping[str, Any] | None = None
+    ) -> Engine:
+        key = function, classes_for(function, args, kwargs)
+        return kept(self.choices, key, lambda: self._fitting(function, classes=key[1]))
 
-    def _fitting(self, *functions: Function) -> Engine:
+    def _fitting(self, *functions: Function, classes: frozenset[T.ClassType] = NONE) -> Engine:
         if functions and all(f.ready() is not None for f in functions):
             return engine("native")
         from .reach import classes_in, is_for_python
@@ -75,8 +89,30 @@ class ObjectEngine(AutoEngine):
         return (
             engine("python")
             if is_for_python(self.obj)
-            else fitting(functions, classes_in(self.obj))
+            else fitting(functions, classes or classes_in(self.obj))
         )
+
+
+def classes_for(
+    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None
+) -> frozenset[T.ClassType]:
+    """The classes behind the arguments of a call, if its function calls methods by name, else
+    none."""
+    if not args and not kwargs or function.ready() is not None:
+        return NONE
+    from .reach import calls_by_name, classes_behind, reachable
+
+    def find() -> str:
+        try:
+            return "yes" if any(map(calls_by_name, reachable(function).values())) else "no"
+        except (CompileError, GraphError):
+            return "no"  # the error is raised when the function is called
+
+    if kept(function.attributes, BY_NAME, find) == "no":
+        return NONE
+    from .arguments import bind
+
+    return classes_behind(function, bind(function.schema, args, kwargs))
 
 
 def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) -> Engine:

@@ -16,7 +16,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
-from ..ops.derivatives.state import needs, state_of
+from ..ops.derivatives.state import needs, node_of, state_of
 from ..tensors import Tensor
 
 if TYPE_CHECKING:
@@ -141,13 +141,40 @@ def give(tensor: Tensor) -> Tensor:
 
 def give_all(obj: ScriptObject) -> None:
     """Note that any tensor inside an object may be handed to Python."""
-    if obj not in _all_given:
-        _all_given[obj] = [give(v) for v in walk(obj) if isinstance(v, Tensor)]
+    known = _all_given.get(obj)
+    if known is None or known[0] is not calls.trainable:
+        given = [give(v) for v in walk(obj) if isinstance(v, Tensor)]
+        _all_given[obj] = calls.trainable, given
 
 
-_all_given: weakref.WeakKeyDictionary[ScriptObject, list[Tensor]] = weakref.WeakKeyDictionary()
-"""The objects of which all tensors were noted, with these tensors: if nobody kept them, Python
-might later get other Tensor objects in their place, which are not noted."""
+_all_given: weakref.WeakKeyDictionary[ScriptObject, tuple[Trainable | None, list[Tensor]]] = (
+    weakref.WeakKeyDictionary()
+)
+"""By objects, the `Trainable` of the time when all tensors inside were noted, or None if only some
+were, and these tensors: if nobody kept them, Python might later get other Tensor objects in their
+place, which are not noted."""
+
+
+def note_kept(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
+    """Note what objects hold after a call that may have stored tensors in them.
+
+    Python still has the tensors that it passed, and those that were computed lead back to others
+    that it has.
+    """
+    parts = list(leaves(args if not kwargs else (*args, *kwargs.values())))
+    for value in parts:
+        if isinstance(value, Tensor):
+            give(value)
+    objects = [v for v in parts if isinstance(v, ScriptObject)]
+    for value in objects:
+        held = [v for v in walk(value) if isinstance(v, Tensor) and v._requires_grad]
+        for tensor in held:
+            if node_of(tensor) is not None:
+                give(tensor)
+        if held:
+            _all_given[value] = None, held
+    if calls.trainable is not None:
+        calls.trainable = Trainable()
 
 
 def put(value: Any) -> None:

@@ -78,9 +78,14 @@ class NativeEngine:
                 from .native_program import program_for
 
                 program = program_for(function, values)
+                if program.asks:
+                    return run_recorded(function, args, kwargs, limits)
             return program.program.run(program.name, values, *allowed)
         except NativeError as e:
             raise program.failure(e, limits) from None
+        finally:
+            if calls.recorder is not None and program.program.keeps_values(program.name):
+                gradients.note_kept(args, kwargs)
 
     def direct(self, function: Function) -> Any:
         return function.direct
@@ -91,10 +96,10 @@ class NativeEngine:
 
         try:
             program = program_of(function)
+            if program.calls_by_name and classes:
+                program = for_classes(function, frozenset(classes))
         except MissingOperatorError:
             return Counter({PYTHON_CALL: 1})
-        if program.calls_by_name and classes:
-            program = for_classes(function, frozenset(classes))
         if function.ready() is program:
             return Counter()
         missing = program.program.missing

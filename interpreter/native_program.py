@@ -8,7 +8,6 @@ classes of the objects passed to it, since the classes decide which methods it m
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any
@@ -17,7 +16,6 @@ from .. import types as T
 from ..building import kept
 from ..errors import Frame, MissingOperatorError
 from ..ir import Function
-from ..objects import ScriptObject
 from ..ops import table
 from ..schema import Schema
 from .arguments import PLAIN
@@ -29,9 +27,10 @@ from .prepare import fused_code
 from .reach import (
     asks_for_gradients,
     calls_by_name,
-    classes_in,
+    classes_behind,
     is_for_python,
     reachable,
+    types_of,
     unique_names,
 )
 
@@ -147,14 +146,6 @@ def named_types(codes: Iterable[Code], classes: Iterable[T.ClassType]) -> dict[s
     return found
 
 
-def types_of(code: Code) -> list[T.Type]:
-    return (
-        [a.type for a in (*code.schema.arguments, *code.schema.returns)]
-        + code.types
-        + [t for t in code.register_types if t is not None]
-    )
-
-
 def register_code(function: Function) -> str:
     """The register code of a function and of the functions that it calls, one step per line."""
     return program_of(function).program.register_code
@@ -162,17 +153,7 @@ def register_code(function: Function) -> str:
 
 def program_for(function: Function, values: list[Any]) -> NativeProgram:
     """The program for a function that calls methods by name, if it is passed `values`."""
-    objects = [v for v in values if isinstance(v, ScriptObject)]
-    known = [c for v in objects if (c := _classes.get(v)) is not None]
-    if len(known) < len(objects):
-        known = [classes_in(v) for v in objects]
-        _classes.update(zip(objects, known))
-    known += [classes_in(v) for v in values if isinstance(v, (list, tuple, dict))]
-    return for_classes(function, frozenset().union(*known))
-
-
-_classes: weakref.WeakKeyDictionary[ScriptObject, frozenset[Any]] = weakref.WeakKeyDictionary()
-"""The classes of all objects inside an object that was passed to a program, found once."""
+    return for_classes(function, classes_behind(function, values))
 
 
 def for_classes(function: Function, classes: frozenset[T.ClassType]) -> NativeProgram:

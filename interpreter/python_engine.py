@@ -15,17 +15,21 @@ from ..ops.calling.current import calls, mode
 from ..ops.derivatives.recorder import activate
 from .arguments import bind
 from .code import Code
-from .gradients import is_wanted, straight_result
+from .gradients import is_wanted, note_kept, straight_result
 from .link import link
 from .prepare import code_of, running_code
-from .reach import asks_for_gradients, reachable
+from .reach import asks_for_gradients, calls_by_name, classes_behind, may_keep, reachable
 from .vm import Interpreter, Program
 
 PROGRAM = "python_program"
 """Attribute of a Function that holds its Program."""
 
 ASKS = "asks_for_gradients"
-"""Attribute of a Function: "yes" if it asks for gradients itself, as `backward` does, else "no"."""
+"""Attribute of a Function: by the classes behind interfaces, "yes" if it asks for gradients itself,
+as `backward` does, else "no"; for "", "depends" if that depends on these classes."""
+
+KEEPS = "keeps_values"
+"""Attribute of a Function: "yes" if it may store values in what it is passed, else "no"."""
 
 RECORDED = "recorded_program"
 """Attribute of a Function that holds the Program that runs if a gradient is wanted."""
@@ -41,7 +45,7 @@ class PythonEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
-        if calls.recorder is not None or function_asks(function):
+        if calls.recorder is not None or function_asks(function, args, kwargs):
             return run_seen(function, args, kwargs, limits)
         program = program_of(function)
         return Interpreter(program_of, limits).run(program, bind(program.code.schema, args, kwargs))
@@ -64,17 +68,45 @@ class PythonEngine:
         return obj
 
 
-def function_asks(function: Function) -> bool:
+def function_asks(
+    function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None
+) -> bool:
     """Whether a function, or one that it calls, asks for gradients itself, as `backward` does.  If
-    one does not compile, this is not known, and the answer is yes."""
+    one does not compile, this is not known, and the answer is yes.
+
+    Which methods it calls by an interface depends on the objects in the arguments.
+    """
+    answers: dict[Any, str] = kept(function.attributes, ASKS, dict)
+
+    def find(classes: Iterable[T.ClassType] = (), by_name: str = "") -> str:
+        try:
+            codes = reachable(function, classes=classes).values()
+        except ScriptError:
+            return "yes"
+        return by_name if by_name and any(map(calls_by_name, codes)) else asked(codes)
+
+    answer = kept(answers, "", lambda: find(by_name="depends"))
+    if answer == "depends":
+        classes = classes_behind(function, bind(function.schema, args, kwargs))
+        answer = kept(answers, classes, lambda: find(classes))
+    return answer == "yes"
+
+
+def asked(codes: Iterable[Code]) -> str:
+    return "yes" if asks_for_gradients(codes) else "no"
+
+
+def function_keeps(function: Function) -> bool:
+    """Whether a function, or one that it calls, may store values in objects, containers or tensors
+    that it is passed.  If one does not compile, the answer is yes."""
 
     def find() -> str:
         try:
-            return "yes" if asks_for_gradients(reachable(function).values()) else "no"
+            return "yes" if any(map(may_keep, reachable(function).values())) else "no"
         except ScriptError:
             return "yes"
 
-    return kept(function.attributes, ASKS, find) == "yes"
+    return kept(function.attributes, KEEPS, find) == "yes"
 
 
 def run_seen(
@@ -86,17 +118,20 @@ def run_seen(
     if result is not NotImplemented:
         return result
     is_seen = is_wanted(args, kwargs)
-    if not is_seen and function_asks(function):
+    if not is_seen and function_asks(function, args, kwargs):
         is_seen = True
         activate()  # parameters that Python was never given may require gradients
     find = recorded_program_of if is_seen else program_of
     program = find(function)
     values = bind(program.code.schema, args, kwargs)
     was_quiet, mode.is_quiet = mode.is_quiet, not is_seen
+    interpreter = Interpreter(find, limits)
     try:
-        return Interpreter(find, limits).run(program, values)
+        return interpreter.run(program, values)
     finally:
         mode.is_quiet = was_quiet
+        if function_keeps(function):  # the interpreter still has the tensors that were stored
+            note_kept(args, kwargs)
 
 
 @alone

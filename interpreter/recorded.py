@@ -21,7 +21,7 @@ from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
-from .gradients import give_all, leaves
+from .gradients import give_all, leaves, note_kept
 from .prepare import code_of
 
 MISSING = object()
@@ -50,10 +50,10 @@ def make_program(function: Function) -> Any:
     except MissingOperatorError:
         return None
     made = program.program
-    # A tensor that an object keeps from one call to the next would not be an input of the next
-    # node.  The autograd history of a tensor, which some operators look at, only exists if Python
-    # records each operator.
-    is_apart = program.calls_by_name or made.missing or made.sets_attributes
+    # A tensor that an object or a container in it keeps from one call to the next would not be an
+    # input of the next node.  The autograd history of a tensor, which some operators look at, only
+    # exists if Python records each operator.
+    is_apart = program.calls_by_name or made.missing or made.keeps_values(program.name)
     return None if is_apart or made.calls_any([*having("looks_back"), *IN_PYTHON]) else program
 
 
@@ -108,13 +108,15 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
     if record is not None:
         node = ProgramNode(record, [edge_of(t) for t in inputs], len(outputs), wrap)
         connect(node, inputs, outputs, written)
+        if written:
+            note_kept(values, None)
     return result
 
 
 def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: list[Tensor]) -> None:
     """Make `node` the one that computed the outputs of a call.
 
-    written: those outputs that are inputs which the call has written.
+    written: those outputs that were there before the call, which has written them.
     """
     by_storage = {id(t._storage): t for t in inputs}
     for number, t in enumerate(outputs):

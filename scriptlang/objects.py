@@ -65,8 +65,15 @@ def objects_in(value: Any) -> list[ScriptObject]:
     return [v for v in walk(value) if isinstance(v, ScriptObject)]
 
 
-def walk(*values: Any) -> Iterator[Any]:
-    """The values and everything inside them, outer ones first; containers and objects only once."""
+def all_slots(value: ScriptObject) -> list[Any]:
+    return list(value.slots)
+
+
+def walk(*values: Any, slots_of: Callable[[ScriptObject], list[Any]] = all_slots) -> Iterator[Any]:
+    """The values and everything inside them, outer ones first; containers and objects only once.
+
+    slots_of: gives the values inside an object.
+    """
     seen: dict[int, Any] = {}  # values are kept alive so that their ids are not reused
     pending = list(reversed(values))
     while pending:
@@ -77,7 +84,7 @@ def walk(*values: Any) -> Iterator[Any]:
             seen[id(value)] = value
             yield value
             if isinstance(value, ScriptObject):
-                pending += reversed(list(value.slots))
+                pending += reversed(slots_of(value))
             elif isinstance(value, dict):
                 pending += [*value, *value.values()]
             else:

@@ -18,6 +18,16 @@ bool is_recorded(const Tensor& t) {
   return t.requires_grad() && t.impl()->history && t.impl()->history->node;
 }
 
+// A tensor with the memory and history of one that stays where it was, in an object: a later call
+// that has that one as an input gives it another history.
+Tensor with_history_of(const Tensor& t) {
+  Tensor made =
+      Tensor::on_storage(t.storage(), t.dtype(), t.sizes(), t.strides(), t.storage_offset());
+  const autograd::Edge edge = autograd::edge_of(t);
+  autograd::set_node(made, edge.node, edge.output);
+  return made;
+}
+
 // Runs the backward pass. Python's signals end it, as they end a program.
 std::vector<Tensor> gradients_of(Context& context, autograd::Request request) {
   Interrupts interrupts;
@@ -99,7 +109,10 @@ void Recording::take(const ToNative& convert, const std::vector<Value>& values) 
     given_.emplace_back(tensor, value.as_tensor());
     add(tensor, value.as_tensor());
   }
-  for (const Value& value : values) find(value);
+  for (const Value& value : values) {
+    find(value);
+    if (value.is_object()) objects_.push_back(value);
+  }
 }
 
 void Recording::add(nb::handle tensor, const Tensor& t) {
@@ -132,27 +145,33 @@ void Recording::find(const Value& value) {
   });
 }
 
-nb::tuple Recording::finish(const Value& result, ToPython& convert) {
+nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes) {
   nb::list outputs, written, inputs, required;
-  for (const auto& [tensor, t] : given_) {
-    convert.remember(Value(t), tensor);  // an argument that is returned stays the same Tensor
-    if (!t.requires_grad() || is_input(t)) continue;
-    if (may_need_gradient(tensor)) continue;  // the program has not changed that it requires one
-    required.append(tensor);
-    add_input(tensor, t);
-  }
   std::unordered_set<const TensorImpl*> known;
   auto add_output = [&](const Tensor& t, nb::object tensor) {
     if (!known.insert(t.impl()).second) return;
     record_->outputs.push_back(t);
     outputs.append(tensor);
   };
+  auto add_written = [&](const Tensor& t, nb::object tensor) {
+    if (!known.insert(t.impl()).second) return;
+    record_->outputs.push_back(with_history_of(t));
+    outputs.append(tensor);
+    written.append(tensor);
+  };
+  for (const auto& [tensor, t] : given_) {
+    convert.remember(Value(t), tensor);  // an argument that is returned stays the same Tensor
+    if (!t.requires_grad() || is_input(t)) continue;
+    if (is_recorded(t)) add_written(t, tensor);
+    if (is_recorded(t) || may_need_gradient(tensor)) continue;
+    required.append(tensor);
+    add_input(tensor, t);
+  }
   for (size_t k = 0; k < natives_.size(); ++k) {
     inputs.append(tensors_[k]);
     autograd::Edge now = autograd::edge_of(natives_[k]);
     if (now.node.get() == record_->inputs[k].node.get()) continue;
-    add_output(natives_[k], tensors_[k]);
-    written.append(tensors_[k]);
+    add_written(natives_[k], tensors_[k]);
   }
   walk(result, [&](const Value& inside) {
     if (inside.is_tensor() && is_recorded(inside.as_tensor())) {
@@ -163,6 +182,15 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert) {
     }
     return !inside.is_object();
   });
+  // Tensors of objects that did not require a gradient before the run wrote to them.
+  for (size_t k = 0; writes && k < objects_.size(); ++k) {
+    walk(objects_[k], [&](const Value& inside) {
+      if (inside.is_tensor() && is_recorded(inside.as_tensor()) && !is_input(inside.as_tensor())) {
+        add_written(inside.as_tensor(), convert.same_tensor(inside.as_tensor(), {}));
+      }
+      return true;
+    });
+  }
   nb::object record = nb::none();
   if (!record_->outputs.empty()) {
     record = nb::cast(record_.release(), nb::rv_policy::take_ownership);

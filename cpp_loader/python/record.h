@@ -43,9 +43,9 @@ class Recording {
   void take(const ToNative& convert, const std::vector<Value>& values);
 
   // Makes the Record after the run. Returns (record or None, Tensors of the inputs, Tensors of the
-  // outputs, Tensors of the inputs that were written, arguments that the program made require a
-  // gradient).
-  nb::tuple finish(const Value& result, ToPython& convert);
+  // outputs, those of them that were there before and were written, arguments that the program made
+  // require a gradient). writes: whether the run may have written to tensors in objects.
+  nb::tuple finish(const Value& result, ToPython& convert, bool writes);
 
  private:
   void add(nb::handle tensor, const Tensor& t);
@@ -58,6 +58,7 @@ class Recording {
   std::unordered_multimap<const void*, std::pair<nb::object, Tensor>> by_memory_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
+  std::vector<Value> objects_;                    // the objects that were passed
   std::unordered_set<const TensorImpl*> inputs_;  // those of natives_
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
 };

@@ -92,6 +92,11 @@ Effect effect_of_code(const Code& code) {
   return effect_of(*program, *program->functions()[0]);
 }
 
+bool keeps(const Code& code) {
+  auto program = decode({code});
+  return keeps_values(*program, *program->functions()[0]);
+}
+
 // self.a0 = [[i, i], [i]]; n += len(self.a0[0]); self.a1 = "..." + str(i)
 Code setter() {
   Code code = method();
@@ -188,6 +193,7 @@ TEST(threads_change_lists_and_dicts) {
   });
   code.emit("LOADC", 0).emit("RET");
   CHECK(effect_of_code(code) == Effect::Writes);
+  CHECK(keeps(code));
   auto program = decode({code});
   Shared m({Value(List::make({Value("first")})), Value(Dict::make())});
   from_threads([&](int) { m.call(*program); });
@@ -238,6 +244,7 @@ TEST(what_a_program_made_itself_it_may_write) {
   code.emit("OP", relu).emit("LOADC", 0).emit("OP", more).emit("OP", append).emit("DROP");
   code.emit("LOAD", 3).emit("LOADC", 0).emit("OP", get).emit("RET");
   CHECK(effect_of_code(code) == Effect::Reads);
+  CHECK(!keeps(code));
 }
 
 TEST(elements_of_attributes_are_written) {
@@ -245,6 +252,13 @@ TEST(elements_of_attributes_are_written) {
   int64_t relu = code.op("aten::relu_", "", 1);
   code.emit("LOAD", 1).emit("GET_ATTR", 0).emit("OP", relu).emit("RET");
   CHECK(effect_of_code(code) == Effect::Writes);
+  CHECK(!keeps(code));  // it writes to a tensor, which stays where it was
+}
+
+TEST(what_an_attribute_is_set_to_is_kept) {
+  Code code = method({"Tensor"});
+  code.emit("LOAD", 1).emit("LOAD", 2).emit("SET_ATTR", 0).emit("LOAD", 2).emit("RET");
+  CHECK(keeps(code));
 }
 
 TEST(a_view_of_an_attribute_is_the_attribute) {

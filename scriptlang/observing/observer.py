@@ -19,11 +19,10 @@ from ..interpreter.code import Code
 from ..interpreter.engine import Engine
 from ..interpreter.link import link
 from ..interpreter.prepare import compiled, fused_code, running_code, running_graph
-from ..interpreter.reach import classes_in, reachable
+from ..interpreter.reach import reachable
 from ..interpreter.vm import Interpreter, Program
 from ..ir import Function, Graph, Node, Value
 from ..limits import Limits
-from ..objects import ScriptObject
 from ..ops.calling.current import calls
 from ..source import Span
 
@@ -178,7 +177,7 @@ class ObservedEngine:
             return None
         chosen: Any = self.engine
         if hasattr(chosen, "chosen"):
-            chosen = chosen.chosen(function)
+            chosen = chosen.chosen(function, args, kwargs)
         values = bind(function.schema, args, kwargs)
         make = run_natively if chosen.name == "native" else run_in_python
         try:
@@ -219,12 +218,11 @@ def run_natively(
 
 def classes_of(function: Function, values: Iterable[Any]) -> frozenset[T.ClassType]:
     """The classes of objects among the arguments, if the function looks up methods by name."""
-    from ..interpreter.reach import calls_by_name
+    from ..interpreter.reach import calls_by_name, classes_behind
 
     if not any(map(calls_by_name, reachable(function).values())):
         return frozenset()
-    found = [classes_in(v) for v in values if isinstance(v, (ScriptObject, list, tuple, dict))]
-    return frozenset().union(*found)
+    return classes_behind(function, values)
 
 
 def tensor_values(values: Iterable[Value]) -> list[Value]:

@@ -46,7 +46,7 @@ class State:
     grad, hooks, after_hooks: for leaves, the gradient, its hooks and the post-accumulate hooks.
     retains: whether a non-leaf tensor stores its gradient, too.
     accumulator: a weak reference to the node of a leaf.
-    is_given: whether the tensor belongs to a program and has been handed to Python.
+    is_given: whether a program has the tensor, and Python does, too, or has one that it depends on.
     """
 
     __slots__ = (
