@@ -9,7 +9,7 @@ str]`). Structural types compare by structure; classes, interfaces and enums by 
 from __future__ import annotations
 
 from collections import namedtuple
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from typing import Any as PyAny
 
@@ -346,6 +346,11 @@ class ClassType(Type):
         self._slots[name] = len(self.attributes)
         self.attributes.append(Attribute(name, type, kind))
         return self._slots[name]
+
+    @property
+    def slots_by_name(self) -> Mapping[str, int]:
+        """The indices of the slots by the names of the attributes."""
+        return self._slots
 
     def slot(self, name: str) -> int | None:
         """The index of an attribute's slot; None if there is no such attribute."""

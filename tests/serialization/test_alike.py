@@ -126,6 +126,61 @@ def test_the_work_is_bounded(monkeypatch):
     assert not copied and (a, b) == (c, d)
 
 
+def crowd(count: int, body: str = "torch.add(x, self.a0)") -> Importer:
+    """Two classes of one name, each with `count` attributes and methods, which are all alike."""
+
+    def text(n: int) -> str:
+        head = (
+            f"  def f{{}}(self: {ROOT}___torch_mangle_{n}.C, x: int) -> int:\n    return {body}\n"
+        )
+        attributes = "".join(f"  a{k} : int\n" for k in range(count))
+        methods = "".join(head.format(k) for k in range(count))
+        return f"class C(Module):\n  __parameters__ = []\n{attributes}{methods}"
+
+    return imported(**{str(n): text(n) for n in range(2)})
+
+
+def graphs_of(importer: Importer) -> int:
+    """How much was compared to make all graphs of a crowd."""
+    for n in range(2):
+        for f in importer.find_type(f"{ROOT}___torch_mangle_{n}.C").methods.values():
+            assert f.graph.nodes
+    return alike.MOST_LOOKS - importer._bodies._looks
+
+
+def test_copies_count_as_work_that_does_not_grow_with_the_class():
+    few, many = graphs_of(crowd(20)), graphs_of(crowd(400))
+    assert 0 < few < many < 30 * few
+
+
+def test_a_crowd_of_copies_is_bounded(monkeypatch):
+    copied = []
+    copy = alike.copy
+    monkeypatch.setattr(alike, "copy", lambda *args: copied.append(copy(*args)) or copied[-1])
+    monkeypatch.setattr(alike, "MOST_LOOKS", 500)
+    assert graphs_of(crowd(100)) >= 500
+    assert 0 < len(copied) < 150
+
+
+def test_names_that_are_no_words_may_be_used(monkeypatch):
+    """`getattr(self, "a-b")` does not have the name of the attribute as a word."""
+    importer = imported(
+        **{
+            str(n): SOURCE.format(
+                n=n, k=1, unused=1, at="int", x="int", body="torch.add(x, self.k)"
+            )
+            for n in range(2)
+        }
+    )
+    first, second = (importer.find_type(f"{ROOT}___torch_mangle_{n}.C") for n in range(2))
+    for t, kind in ((first, T.INT), (second, T.TENSOR)):
+        t.add_attribute("a-b", kind)
+    copied = []
+    copy = alike.copy
+    monkeypatch.setattr(alike, "copy", lambda *args: copied.append(copy(*args)) or copied[-1])
+    assert first.methods["f"].graph and second.methods["f"].graph and not copied
+
+
 CALLED = """\
 class D(Module):
   __parameters__ = []
