@@ -2,6 +2,7 @@
 // that leaks, and the next call works. Linked with --wrap=malloc, aligned_alloc, calloc and free.
 // An argument N refuses every N-th of what is refused without it.
 #include <scriptlang/scriptlang.h>
+#include <scriptlang/scriptlang.hpp>
 
 #include <atomic>
 #include <cerrno>
@@ -236,6 +237,46 @@ void sweep(Part part, Way how, long every) {
   std::printf("%ld refusals of %ld allocations\n", refusals, all);
 }
 
+// What the C++ interface throws if the first allocation of `act` is refused.
+template <class F>
+void throws_memory_error(F&& act) {
+  sl_status status = SL_OK;
+  std::string class_name;
+  run(kOne, 1, [&] {
+    counts = true;
+    try {
+      act();
+    } catch (const scriptlang::Error& error) {
+      counts = false;
+      status = error.status();
+      class_name = error.class_name();
+    }
+  });
+  CHECK(status == SL_OUT_OF_MEMORY && class_name == "MemoryError");
+}
+
+void wrappers() {
+  using scriptlang::Value;
+  const scriptlang::Module module = scriptlang::load(archive.data(), archive.size());
+  const Value list = Value::list({Value(1), Value(2)}), dict = Value::dict({{"a", 1}});
+  const Value object = module.value();
+  const scriptlang::Tensor tensor = scriptlang::Tensor::take<float>({1, 2}, {2});
+  throws_memory_error([&] { list[1]; });
+  throws_memory_error([&] { dict[0]; });
+  throws_memory_error([&] { dict.key(0); });
+  throws_memory_error([&] { object.member("training"); });
+  throws_memory_error([&] { module.value(); });
+  throws_memory_error([&] { scriptlang::grad_of(tensor); });
+  throws_memory_error([&] { scriptlang::detach(tensor); });
+  throws_memory_error([&] { tensor.contiguous(); });
+  throws_memory_error([] { Value(1); });
+  auto misused = [](auto&& found) {
+    return !found && found.error().status() == SL_INVALID_ARGUMENT;
+  };
+  CHECK(misused(list.try_at(2)) && misused(dict.try_at(1)) && misused(Value(1).try_at(0)));
+  CHECK(misused(object.try_member("nothing")) && misused(list.try_member("a")));
+}
+
 }  // namespace
 
 int main(int count, char** arguments) {
@@ -246,6 +287,7 @@ int main(int count, char** arguments) {
     for (Way how : {kOne, kAllFrom}) {
       for (Part part : {kLoading, kCalls, kChanges}) sweep(part, how, every);
     }
+    wrappers();
   }
   std::printf("%d failures\n", failures);
   return failures != 0;

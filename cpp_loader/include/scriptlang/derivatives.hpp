@@ -33,6 +33,11 @@ std::vector<sl_value*> handles(const Items& items) {
   return found;
 }
 
+// What is wrong with an undefined tensor; null for others.
+inline const char* no_tensor(const Tensor& tensor) {
+  return tensor.defined() ? nullptr : "the tensor is undefined";
+}
+
 inline sl_backward_options given(const BackwardOptions& options) {
   return {sizeof(sl_backward_options), options.keep_graph, options.create_graph,
           options.allow_unused};
@@ -52,13 +57,14 @@ inline bool requires_grad(const Tensor& tensor) { return sl_tensor_requires_grad
 
 // The gradient that backward() has accumulated for a tensor; undefined if there is none.
 inline Tensor grad_of(const Tensor& tensor) {
-  Value found(sl_tensor_grad(tensor.handle()));
+  Value found(detail::needed(sl_tensor_grad(tensor.handle()), detail::no_tensor(tensor)));
   return found.is_none() ? Tensor() : found.tensor();
 }
 inline void forget_grad(const Tensor& tensor) { sl_tensor_set_grad(tensor.handle(), nullptr); }
 // A tensor on the same memory that is not connected to what was recorded.
 inline Tensor detach(const Tensor& tensor) {
-  return Value(sl_tensor_detach(tensor.handle())).tensor();
+  sl_value* made = detail::needed(sl_tensor_detach(tensor.handle()), detail::no_tensor(tensor));
+  return Value(made).tensor();
 }
 
 // Runs the backward pass from the outputs, and adds the gradients to all tensors that require one.

@@ -146,7 +146,10 @@ class Module {
   }
   Module view(const Value& object) const { return try_view(object).value(); }
   // The module as a value, for example to pass it as an argument.
-  Value value() const { return Value(sl_module_value(handle())); }
+  Value value() const {
+    return Value(
+        detail::needed(sl_module_value(handle()), handle() ? nullptr : "there is no module"));
+  }
 
   // The names and values, in order; also of submodules, unless `recurse` is false.
   NamedValues parameters(bool recurse = true) const { return listed(SL_PARAMETERS, recurse); }

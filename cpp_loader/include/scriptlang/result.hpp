@@ -121,6 +121,13 @@ inline Error misused(const char* what, const char* class_name = "ValueError") {
   return Error(SL_INVALID_ARGUMENT, class_name, what, "");
 }
 
+// A handle of a new value. If it is null, raises what the caller did wrong, or that memory is
+// exhausted if `wrong` is null.
+inline sl_value* needed(sl_value* handle, const char* wrong = nullptr) {
+  if (!handle) raise(wrong ? misused(wrong) : taken(SL_OUT_OF_MEMORY, nullptr));
+  return handle;
+}
+
 // The handle that a C function makes. `call` passes it the places for the handle and for the error.
 template <class Handle, class F>
 Result<Handle*> made(F&& call) {

@@ -12,8 +12,8 @@
  * sl_value_get_* and sl_tensor_info, which do not change them. Functions that return a new value
  * return null if memory is exhausted, if a pointer that they need is null, or for the reasons that
  * they state. No C++ exception crosses this interface. Where a value is read, a null handle stands
- * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0 (SL_RUN_ERROR in
- * sl_tensor_require_grad, sl_backward and sl_grad). A handle that was released must not be used.
+ * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0. A handle that was released
+ * must not be used.
  *
  * Threads: any thread may call any function at any time, as long as no other thread releases the
  * same handle. Calls of a module whose program only reads run concurrently. Calls that may write
@@ -445,8 +445,9 @@ SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value
  * calls are not recorded, even if parameters in the archive require gradients, and cost nothing
  * more. Programs may always compute derivatives themselves.
  *
- * sl_tensor_require_grad, sl_backward and sl_grad return SL_RUN_ERROR for null handles, for values
- * that are not tensors, and in a build without derivatives (SCRIPTLANG_TRAINING=OFF). */
+ * sl_tensor_require_grad, sl_backward and sl_grad return SL_INVALID_ARGUMENT for null handles, for
+ * values that are not tensors and for no inputs, and SL_RUN_ERROR in a build without derivatives
+ * (SCRIPTLANG_TRAINING=OFF). */
 
 /* Sets whether a tensor requires a gradient. For the parameters of a module, pass the values in the
  * dict of sl_module_list. SL_RUN_ERROR if `on` is not 0 and the type is neither floating nor

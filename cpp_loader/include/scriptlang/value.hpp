@@ -136,13 +136,12 @@ class Value {
  public:
   Value() noexcept = default;
   Value(std::nullptr_t) noexcept {}
-  Value(bool v) : Value(made(sl_value_bool(v), "out of memory")) {}
+  Value(bool v) : Value(made(sl_value_bool(v))) {}
   template <class T, detail::if_integer<T> = 0>
-  Value(T v) : Value(made(sl_value_int(int64_t(v)), "out of memory")) {}
-  Value(double v) : Value(made(sl_value_double(v), "out of memory")) {}
+  Value(T v) : Value(made(sl_value_int(int64_t(v)))) {}
+  Value(double v) : Value(made(sl_value_double(v))) {}
   Value(float v) : Value(double(v)) {}
-  Value(std::complex<double> v)
-      : Value(made(sl_value_complex(v.real(), v.imag()), "out of memory")) {}
+  Value(std::complex<double> v) : Value(made(sl_value_complex(v.real(), v.imag()))) {}
   Value(std::complex<float> v) : Value(std::complex<double>(v)) {}
   Value(const char* v) : Value(std::string_view(v)) {}  // strings must be UTF-8
   Value(const std::string& v) : Value(std::string_view(v)) {}
@@ -163,17 +162,15 @@ class Value {
     return made(sl_value_device(name.c_str()), "there is no such device");
   }
   static Value device(const std::string& name) { return try_device(name).value(); }
-  static Value generator(uint64_t seed) {
-    return Value(made(sl_value_generator(seed), "out of memory"));
-  }
+  static Value generator(uint64_t seed) { return Value(made(sl_value_generator(seed))); }
   static Value list(const std::vector<Value>& items) {
     std::vector<sl_value*> handles = handles_of(items);
-    return Value(made(sl_value_list(handles.data(), handles.size()), "out of memory"));
+    return Value(made(sl_value_list(handles.data(), handles.size())));
   }
   // A tuple may also be passed where a method takes a named tuple.
   static Value tuple(const std::vector<Value>& items) {
     std::vector<sl_value*> handles = handles_of(items);
-    return Value(made(sl_value_tuple(handles.data(), handles.size()), "out of memory"));
+    return Value(made(sl_value_tuple(handles.data(), handles.size())));
   }
   static Result<Value> try_dict(const std::vector<std::pair<Value, Value>>& items) {
     std::vector<sl_value*> keys, values;
@@ -240,11 +237,18 @@ class Value {
   // 0 for other kinds.
   size_t size() const { return sl_value_length(handle()); }
   Result<Value> try_at(size_t index) const {
-    return made(sl_value_item(handle(), index), "there is no such element");
+    sl_value* item = sl_value_item(handle(), index);
+    if (item) return Value(item);
+    // The name of a member of an enum may not be known.
+    const bool is_there = index < size() && kind() != SL_ENUM;
+    return made(nullptr, is_there ? nullptr : "there is no such element");
   }
   Value operator[](size_t index) const { return try_at(index).value(); }
   Value key(size_t index) const {
-    return Value(made(sl_value_key(handle(), index), "there is no such key"));
+    sl_value* found = sl_value_key(handle(), index);
+    if (found) return Value(found);
+    const bool is_there = index < size() && kind() == SL_DICT;
+    return Value(made(nullptr, is_there ? nullptr : "there is no such key"));
   }
   // for (const Value& item : list)
   inline Items begin() const;
@@ -310,7 +314,10 @@ class Value {
 
   // Elements by name: fields of named tuples, attributes of objects, "name" and "value" of enums.
   Result<Value> try_member(const char* name) const {
-    return made(sl_value_member(handle(), name), "there is no such member");
+    sl_value* found = sl_value_member(handle(), name);
+    if (found) return Value(found);
+    const bool is_there = kind() != SL_ENUM && has_field(name);
+    return made(nullptr, is_there ? nullptr : "there is no such member");
   }
   Value member(const char* name) const { return try_member(name).value(); }
   std::vector<std::string> fields() const {
@@ -341,9 +348,11 @@ class Value {
   }
 
  protected:
-  static constexpr const char* kNoText = "the text is not UTF-8";
-  static Result<Value> made(sl_value* handle, const char* otherwise) {
-    if (!handle) return detail::misused(otherwise);
+  static constexpr const char* kNoText = "the text is not UTF-8, or memory is exhausted";
+  // `wrong` says what the caller did wrong if the handle is null. If `wrong` is null, memory is
+  // exhausted then.
+  static Result<Value> made(sl_value* handle, const char* wrong = nullptr) {
+    if (!handle) return wrong ? detail::misused(wrong) : detail::taken(SL_OUT_OF_MEMORY, nullptr);
     return Value(handle);
   }
   template <class T>
@@ -357,6 +366,13 @@ class Value {
   }
 
  private:
+  bool has_field(const char* wanted) const {
+    if (!wanted) return false;
+    for (size_t k = 0; const char* name = sl_value_field(handle(), k); ++k) {
+      if (std::strcmp(name, wanted) == 0) return true;
+    }
+    return false;
+  }
   Value(Result<Value> result) : Value(std::move(result).value()) {}
   std::shared_ptr<sl_value> handle_;
 };
@@ -509,7 +525,10 @@ class Tensor : public Value {
     for (int64_t n : shape()) count *= n;
     return count;
   }
-  Tensor contiguous() const { return Tensor(sl_tensor_contiguous(handle())); }
+  Tensor contiguous() const {
+    return Tensor(detail::needed(sl_tensor_contiguous(handle()),
+                                 defined() ? nullptr : "the tensor is undefined"));
+  }
   Tensor to(sl_dtype dtype) const { return Tensor(sl_tensor_to(handle(), dtype)); }
   // The address of the first element. It gives an Error if T is not the element type.
   template <class T>
@@ -573,7 +592,9 @@ class Tensor : public Value {
     const int64_t *sizes, *strides;
   };
   explicit Tensor(sl_value* handle)
-      : Value(made(handle, "the tensor cannot be made: its shape or type is bad").value()) {}
+      : Value(made(handle,
+                   "the tensor cannot be made: its shape or type is bad, or memory is exhausted")
+                  .value()) {}
   explicit Tensor(const Value& value) : Value(value) {}
   Info info() const {
     Info i{};

@@ -68,6 +68,10 @@ sl_status report(sl_error** error, sl_status status, const char* class_name, con
                  const char* stack = "") noexcept;
 // The same for a wrong argument: SL_INVALID_ARGUMENT.
 sl_status misuse(sl_error** error, const char* what) noexcept;
+// What a body of guarded() throws for a wrong argument, which leads to SL_INVALID_ARGUMENT.
+struct Misuse {
+  const char* what;
+};
 // Turns the exception that is being handled into a status and an error.
 sl_status report_current(sl_error** error) noexcept;
 

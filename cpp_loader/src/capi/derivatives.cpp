@@ -14,12 +14,12 @@ namespace {
 bool is_tensor(const sl_value* value) { return value && value->value.is_tensor(); }
 
 const Tensor& tensor_of(const sl_value* value) {
-  need(value);
-  if (!value->value.is_tensor()) raise(ErrorKind::ValueError, "a value is no tensor");
+  if (!is_tensor(value)) throw Misuse{"a value is null or no tensor"};
   return value->value.as_tensor();
 }
 
 std::vector<Tensor> tensors_of(sl_value* const* values, size_t count) {
+  if (!values && count > 0) throw Misuse{"the pointer to the tensors is null"};
   check_count(values, count);
   std::vector<Tensor> tensors;
   for (size_t k = 0; k < count; ++k) tensors.push_back(tensor_of(values[k]));
@@ -37,7 +37,7 @@ autograd::Request request_of(sl_value* const* outputs, sl_value* const* gradient
   sl_backward_options options = {};
   if (given) {
     if (given->size < sizeof(size_t)) {
-      raise(ErrorKind::ValueError, "the size of options is not set");
+      throw Misuse{"the size of options is not set: it is sizeof(sl_backward_options)"};
     }
     std::memcpy(&options, given, std::min(given->size, sizeof options));
   }
@@ -72,7 +72,7 @@ sl_value* sl_tensor_grad(const sl_value* tensor) {
 }
 
 sl_status sl_tensor_set_grad(sl_value* tensor, const sl_value* grad) {
-  sl_status status = guarded(nullptr, [&] {
+  return guarded(nullptr, [&] {
     const Tensor& t = tensor_of(tensor);
     if (!grad) {
       if (t.impl()->history) t.impl()->history->grad = Tensor();
@@ -80,11 +80,10 @@ sl_status sl_tensor_set_grad(sl_value* tensor, const sl_value* grad) {
     }
     const Tensor& set = tensor_of(grad);
     if (set.sizes() != t.sizes() || set.dtype() != t.dtype()) {
-      raise(ErrorKind::ValueError, "the gradient is of another size or type");
+      throw Misuse{"the gradient is of another size or type"};
     }
     autograd::history_of(t).grad = set;
   });
-  return status == SL_OK || status == SL_OUT_OF_MEMORY ? status : SL_INVALID_ARGUMENT;
 }
 
 sl_value* sl_tensor_detach(const sl_value* tensor) {
@@ -106,10 +105,10 @@ sl_status sl_grad(sl_value* const* outputs, sl_value* const* gradients, size_t c
                   sl_value** results, sl_error** error) {
   for (size_t k = 0; results && k < input_count; ++k) results[k] = nullptr;
   return guarded(error, [&] {
-    need(results, input_count > 0);
+    if (!results && input_count > 0) throw Misuse{"the pointer to the results is null"};
     autograd::Request request = request_of(outputs, gradients, count, options);
     request.inputs = tensors_of(inputs, input_count);
-    if (request.inputs.empty()) raise(ErrorKind::ValueError, "there are no inputs");
+    if (request.inputs.empty()) throw Misuse{"there are no inputs"};
     Context context = context_of_host();
     std::vector<Tensor> found = autograd::go_backward(context, std::move(request));
     std::vector<std::unique_ptr<sl_value>> handles;

@@ -47,7 +47,7 @@ sl_status misuse(sl_error** error, const char* what) noexcept {
 sl_status report_current(sl_error** error) noexcept {
   try {
     throw;
-  } catch (const Error& e) {
+  } catch (const Misuse& wrong) { return misuse(error, wrong.what); } catch (const Error& e) {
     std::string stack;
     try {
       for (const ErrorFrame& f : e.stack) {

@@ -104,9 +104,27 @@ static void errors(const Module& model) {
   Tensor whole = Tensor::take<int64_t>({1}, {1});
   fails("floating point", [&] { scriptlang::require_grad(whole); });
   sl_error* error = nullptr;
-  CHECK(sl_backward(nullptr, nullptr, 1, nullptr, &error) == SL_INVALID_ARGUMENT ||
-        error != nullptr);
-  sl_error_release(error);
+  auto misused = [&](sl_status status) {
+    const bool is_told = sl_error_status(error) == SL_INVALID_ARGUMENT;
+    sl_error_release(error);
+    error = nullptr;
+    return status == SL_INVALID_ARGUMENT && is_told;
+  };
+  const Value number(1);
+  sl_value *tensor = x.handle(), *other = number.handle(), *none = nullptr, *result = nullptr;
+  CHECK(misused(sl_tensor_require_grad(nullptr, 1, &error)));
+  CHECK(misused(sl_tensor_require_grad(other, 1, &error)));
+  CHECK(misused(sl_backward(nullptr, nullptr, 1, nullptr, &error)));
+  CHECK(misused(sl_backward(&none, nullptr, 1, nullptr, &error)));
+  CHECK(misused(sl_backward(&other, nullptr, 1, nullptr, &error)));
+  CHECK(misused(sl_backward(&tensor, &other, 1, nullptr, &error)));
+  const sl_backward_options unset = {};
+  CHECK(misused(sl_backward(&tensor, nullptr, 1, &unset, &error)));
+  CHECK(misused(sl_grad(&tensor, nullptr, 1, &none, 1, nullptr, &result, &error)));
+  CHECK(misused(sl_grad(&tensor, nullptr, 1, &other, 1, nullptr, &result, &error)));
+  CHECK(misused(sl_grad(&tensor, nullptr, 1, &tensor, 1, nullptr, nullptr, &error)));
+  CHECK(misused(sl_grad(&tensor, nullptr, 1, nullptr, 0, nullptr, nullptr, &error)));
+  CHECK(sl_tensor_set_grad(tensor, other) == SL_INVALID_ARGUMENT);
   CHECK(sl_tensor_grad(Value(1).handle()) == nullptr && sl_tensor_requires_grad(nullptr) == 0);
 }
 
