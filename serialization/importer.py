@@ -68,6 +68,7 @@ class Importer:
         self.constant_reader = ConstantReader(self.named_constant, Device)
         self._queue: deque[tuple[Any, CodeFile, ast.ClassDef]] = deque()
         self._is_draining = False
+        self._wrong: dict[str, ArchiveError] = {}  # the errors of classes that cannot be read
         self._open_tuples: list[str] = []
         self._bodies = Bodies()
 
@@ -90,6 +91,8 @@ class Importer:
             if found is not None and isinstance(found[1], ast.ClassDef):
                 self._declare(name, found[0], found[1])
                 self._drain()
+        if name in self._wrong:
+            raise self._wrong[name].with_traceback(None)
         return self.types.get(name)
 
     @alone
@@ -146,17 +149,23 @@ class Importer:
         self._queue.append((declared, file, node))
 
     def _drain(self) -> None:
-        """Fill all declared classes.  Those that are declared meanwhile are added to the queue."""
+        """Fill all declared classes.  Those that are declared meanwhile are added to the queue.
+
+        The error of a class is raised wherever something names that class.
+        """
         if self._is_draining:
             return
         self._is_draining = True
         try:
             while self._queue:
                 declared, file, node = self._queue.popleft()
-                if isinstance(declared, T.InterfaceType):
-                    self._fill_interface(declared, file, node)
-                else:
-                    self._fill_class(declared, file, node)
+                try:
+                    if isinstance(declared, T.InterfaceType):
+                        self._fill_interface(declared, file, node)
+                    else:
+                        self._fill_class(declared, file, node)
+                except ArchiveError as e:
+                    self._wrong[declared.name] = e
         finally:
             self._is_draining = False
 
@@ -172,6 +181,13 @@ class Importer:
                     types.append(self.type_reader.read(s.annotation, file.record))
                     if s.value is not None:
                         defaults.append(self.constant_reader.read(s.value, types[-1], file.record))
+                    elif defaults:
+                        self._fail(
+                            f"field {names[-1]} of named tuple {node.name} has no default, but one "
+                            "before it has",
+                            s,
+                            file,
+                        )
                 elif not isinstance(s, ast.Pass):
                     self._fail("a named tuple has fields only", s, file)
         finally:

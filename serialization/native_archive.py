@@ -14,11 +14,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from .. import types as T
 from ..building import alone, made_once, uncollected
-from ..errors import ScriptError
+from ..errors import ArchiveError, ScriptError
 from ..ir import Function, Graph
 from ..limits import Limits
 from .sources import CHECKED_SIZE, Contents
@@ -66,6 +67,8 @@ class ArchiveClass(T.ClassType):
             raise AttributeError(name)
         if not self._archive.declare():  # the importer is at work, and has not filled this class
             return [] if name == "attributes" else {}
+        if name not in self.__dict__:
+            self._archive.find_type(self.name)  # raises what is wrong with it
         return self.__dict__[name]
 
     def submodules(self) -> list[str]:
@@ -104,6 +107,8 @@ class ArchiveFunction(Function):
         if name not in ("schema", "_define", "budget"):
             raise AttributeError(f"{type(self).__name__} has no attribute {name!r}")
         self._archive.declare()
+        if name not in self.__dict__:
+            self._archive.find_type(self.name.rpartition(".")[0])  # raises what is wrong with it
         return self.__dict__[name]
 
     def ready(self) -> NativeMethod | None:
@@ -195,7 +200,8 @@ class NativeArchive:
         self.is_declaring = True
         try:
             for name in self.classes:
-                self.find_type(name)
+                with suppress(ArchiveError):  # it is raised where the class is used
+                    self.find_type(name)
         finally:
             self.is_declaring = False
         return True

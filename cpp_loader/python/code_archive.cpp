@@ -223,6 +223,7 @@ class CodeArchive {
   void keep(const source::Declarations& declared) {
     using source::Declared;
     declared.each_class([&](const Declared& d) {
+      if (!d.refusal.empty()) return;
       if (d.kind == Declared::Enum) enums_.push_back(d.cls);
       if (d.kind != Declared::Module && d.kind != Declared::Class) return;
       ClassFacts facts{d.cls, d.kind == Declared::Module, d.is_hooked, {}, {}};

@@ -46,6 +46,10 @@ class NativeArchive {
 
   // An attribute by its dotted name. A tensor shares memory with the module.
   nb::object attribute(const std::string& name) {
+    module_->domain()->retain();
+    DomainRef domain(module_->domain());
+    Turn turn;  // another thread may call a method, which releases the GIL
+    look(&turn, domain, false);
     Value at = module_->root();
     for (size_t from = 0; from <= name.size();) {
       size_t dot = std::min(name.find('.', from), name.size());
@@ -56,8 +60,6 @@ class NativeArchive {
       at = std::move(next);
       from = dot + 1;
     }
-    module_->domain()->retain();
-    DomainRef domain(module_->domain());
     return ToPython(kMostValues, domain)(at);
   }
 

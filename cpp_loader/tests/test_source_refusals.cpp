@@ -53,6 +53,108 @@ TEST(a_function_that_is_refused_leaves_the_others) {
   CHECK_RAISES(ArchiveError, "undefined name 'nowhere'", call(*module, "caller", {}));
 }
 
+TEST(a_class_that_is_wrong_is_refused_wherever_it_is_named) {
+  auto module = module_of(
+      "class P(NamedTuple):\n"
+      "  a : int\n"
+      "  b : Nothing\n"
+      "class Q(NamedTuple):\n"
+      "  a : int=1\n"
+      "  b : int\n"
+      "class C:\n"
+      "  x : int\n"
+      "  y : Nothing\n"
+      "class D:\n"
+      "  c : List[__torch__.C]\n"
+      "  def get(self: __torch__.D) -> int:\n"
+      "    return 3\n"
+      "class M(Module):\n"
+      "  def p(self: __torch__.M) -> int:\n"
+      "    return __torch__.P(1, 2).a\n"
+      "  def p_again(self: __torch__.M) -> int:\n"
+      "    return __torch__.P(1, 2).a\n"
+      "  def q(self: __torch__.M) -> int:\n"
+      "    return __torch__.Q(1, 2).a\n"
+      "  def d(self: __torch__.M) -> int:\n"
+      "    return (__torch__.D.__new__(__torch__.D)).get()\n"
+      "  def c(self: __torch__.M) -> int:\n"
+      "    return (__torch__.C.__new__(__torch__.C)).x\n"
+      "  def c_again(self: __torch__.M) -> int:\n"
+      "    return (__torch__.C.__new__(__torch__.C)).x\n"
+      "  def d_again(self: __torch__.M) -> int:\n"
+      "    return (__torch__.D.__new__(__torch__.D)).get()\n");
+  for (const char* name : {"p", "p_again"}) {
+    CHECK_RAISES(ArchiveError, "py:3: unknown type Nothing", call(*module, name, {}));
+  }
+  CHECK_RAISES(ArchiveError, "b of named tuple Q has no default", call(*module, "q", {}));
+  for (const char* name : {"c", "c_again"}) {
+    CHECK_RAISES(ArchiveError, "py:9: unknown type Nothing", call(*module, name, {}));
+  }
+  CHECK_EQ(call(*module, "d", {}).as_int(), 3);
+  CHECK_EQ(call(*module, "d_again", {}).as_int(), 3);
+}
+
+TEST(with_takes_objects_of_classes) {
+  const std::string classes =
+      "class I(Interface):\n"
+      "  def __enter__(self: __torch__.I) -> int:\n"
+      "    pass\n"
+      "  def __exit__(self: __torch__.I, a: Any, b: Any, c: Any) -> NoneType:\n"
+      "    pass\n"
+      "class C:\n"
+      "  def __enter__(self: __torch__.C) -> int:\n"
+      "    return 7\n"
+      "  def __exit__(self: __torch__.C, a: Any, b: Any, c: Any) -> NoneType:\n"
+      "    return None\n"
+      "class Few:\n"
+      "  def __enter__(self: __torch__.Few) -> int:\n"
+      "    return 7\n"
+      "  def __exit__(self: __torch__.Few) -> NoneType:\n"
+      "    return None\n"
+      "class M(Module):\n"
+      "  def make(self: __torch__.M) -> __torch__.I:\n"
+      "    return __torch__.C.__new__(__torch__.C)\n";
+  auto method = [](const std::string& name, const std::string& object) {
+    return "  def " + name + "(self: __torch__.M) -> int:\n    with " + object +
+           " as n:\n      x = n\n    return x\n";
+  };
+  auto module = module_of(classes + method("of_class", "__torch__.C.__new__(__torch__.C)") +
+                          method("of_interface", "(self).make()") +
+                          method("of_few", "__torch__.Few.__new__(__torch__.Few)"));
+  CHECK_EQ(call(*module, "of_class", {}).as_int(), 7);
+  CHECK_RAISES(ArchiveError, "a value of type __torch__.I cannot stand after with",
+               call(*module, "of_interface", {}));
+  CHECK_RAISES(ArchiveError, "does not take three values", call(*module, "of_few", {}));
+}
+
+// A function of one instruction, which may need a value on the stack, and a call of `callee`.
+std::unique_ptr<Function> function_of(const std::string& name, Opcode op, const Function* callee) {
+  auto made = std::make_unique<Function>();
+  made->name = name;
+  made->file = "code/__torch__.py";
+  made->constants.emplace_back(1);
+  Instruction first, last;
+  first.op = op;
+  last.op = Opcode::RET;
+  if (callee) {
+    made->callees.push_back(callee);
+    made->callee_names.push_back(callee->name);
+  }
+  made->code = {first, last};
+  return made;
+}
+
+TEST(a_function_whose_bytecode_is_unsound_leaves_the_others) {
+  std::vector<std::unique_ptr<Function>> functions;
+  functions.push_back(function_of("bad", Opcode::DROP, nullptr));
+  functions.push_back(function_of("good", Opcode::LOADC, nullptr));
+  functions.push_back(function_of("caller", Opcode::CALL, functions[0].get()));
+  auto program = Program::assemble(std::move(functions), std::make_shared<ClassTable>());
+  CHECK(program->find("bad")->refusal.find("unsound at instruction 0 (DROP)") != std::string::npos);
+  CHECK(program->find("caller")->refusal == program->find("bad")->refusal);
+  CHECK(program->find("good")->refusal.empty());
+}
+
 TEST(a_wrong_constant_refuses_only_the_functions_that_use_it) {
   auto module = module_of(
       "class Sum:\n"

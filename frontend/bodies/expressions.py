@@ -148,13 +148,11 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> Sugare
     span = e.span(node)
     if isinstance(node.op, ast.Not):
         return e.simple(refinement.condition(e, node).value)
-    if (
-        isinstance(node.op, ast.USub)
-        and isinstance(node.operand, ast.Constant)
-        and type(node.operand.value) in (int, float, complex)
-    ):
-        _check_range(e, -node.operand.value, node)
-        return e.simple(e.b.constant(-node.operand.value, span))
+    if isinstance(node.op, ast.USub):
+        negated = _literal(node.operand)
+        if negated is not None:
+            _check_range(e, -negated, node)
+            return e.simple(e.b.constant(-negated, span))
     if isinstance(node.op, ast.UAdd):
         raise CompileError("a + before a value is not part of the language", span, "leave it out")
     value = e.value(node.operand)
@@ -162,6 +160,20 @@ def emit_unary(e: Emitter, node: ast.UnaryOp, expected: T.Type | None) -> Sugare
     if isinstance(value.type, T.ClassType) and method in value.type.methods:
         return e.b.call_method(value, method, (), {}, span)
     return e.b.call_operator(operator, [Arg(SimpleValue(value), e.span(node.operand))], {}, span)
+
+
+def _literal(node: ast.expr) -> Any:
+    """The value of a literal number with any signs before it; None for other expressions.  An int
+    may not fit 64 bits."""
+    count = 0
+    while isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+        count, node = count + 1, node.operand
+    if not isinstance(node, ast.Constant) or type(node.value) not in (int, float, complex):
+        return None
+    value: Any = node.value
+    for _ in range(count):
+        value = -value
+    return value
 
 
 def emit_condition(e: Emitter, node: ast.expr, expected: T.Type | None) -> SugaredValue:

@@ -249,7 +249,7 @@ def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
     except (NotInferable, CompileError):
         return value if plain == T.ANY else NO_DEFAULT
     if T.is_subtype(found, type):
-        return value
+        return value if _fits(value) else NO_DEFAULT
     if plain == T.FLOAT and found == T.INT:
         return float(value)
     if plain == T.COMPLEX and found in (T.INT, T.FLOAT):
@@ -265,6 +265,15 @@ def _fitted(value: Any, type: T.Type, size: int | None) -> Any:
     return NO_DEFAULT
 
 
+def _fits(value: Any) -> bool:
+    """Whether the ints in a value fit 64 bits."""
+    if isinstance(value, (list, tuple)):
+        return all(map(_fits, value))
+    if isinstance(value, dict):
+        return all(map(_fits, (*value, *value.values())))
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
+
+
 def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:
     """The Python value of a default, which must be known at compile time.  Raises CompileError."""
     value = _static(e, node)
@@ -275,6 +284,8 @@ def static_value(e: Emitter, node: ast.expr, type: T.Type | None = None) -> Any:
         and not isinstance(value, bool)
     ):
         return float(value)
+    if not _fits(value):
+        raise CompileError("a default does not fit 64 bits", e.span(node), "write it as a float")
     return value
 
 

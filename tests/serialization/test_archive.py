@@ -5,14 +5,16 @@ import math
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 from scriptlang.serialization.archive import read_archive
 
+import scriptlang
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.irverify import verify
 from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.tensors import Tensor
-from tests.serialization.archives import DATA, FIXTURES, changed
+from tests.serialization.archives import DATA, FIXTURES, changed, zipped
 
 ATTRIBUTES = DATA / "serialization" / "attributes.pt"
 LANGUAGE = DATA / "serialization" / "language.pt"
@@ -211,3 +213,44 @@ def test_a_missing_storage_is_named():
     del parts["attributes/data/0"]
     with pytest.raises(ArchiveError, match="data/0: the archive lacks this storage"):
         read_archive(zipped(parts))
+
+
+WRONG = """\
+class P(NamedTuple):
+  a : int=1
+  b : int
+class C:
+  x : int
+  y : Nothing
+class D:
+  c : List[__torch__.C]
+  def get(self: __torch__.D) -> int:
+    return 3
+class M(Module):
+  training : bool
+  def p(self: __torch__.M) -> int:
+    return __torch__.P(1, 2).a
+  def c(self: __torch__.M) -> int:
+    return (__torch__.C.__new__(__torch__.C)).x
+  def d(self: __torch__.M) -> int:
+    return (__torch__.D.__new__(__torch__.D)).get()
+  def forward(self: __torch__.M) -> int:
+    return 1
+"""
+
+
+@pytest.mark.parametrize("engine", available())
+def test_a_class_that_is_wrong_is_refused_wherever_it_is_named(engine):
+    contents = {
+        "m/version": b"3\n",
+        "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81}X\x08\x00\x00\x00training\x89sb.",
+        "m/constants.pkl": b"\x80\x02).",
+        "m/code/__torch__.py": WRONG.encode(),
+    }
+    module = scriptlang.load(io.BytesIO(zipped(contents)), engine=engine)
+    assert module() == 1 and module.d() == 3
+    for _ in range(2):
+        with pytest.raises(ArchiveError, match="b of named tuple P has no default"):
+            module.p()
+        with pytest.raises(ArchiveError, match="unknown type Nothing"):
+            module.c()

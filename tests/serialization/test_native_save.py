@@ -4,6 +4,7 @@ as they were when they were saved."""
 from __future__ import annotations
 
 import io
+import threading
 
 import numpy as np
 import pytest
@@ -97,6 +98,35 @@ def test_pytorch_gets_every_kind_of_attribute_back():
     with torch.no_grad():
         got.views()[0].zero_()
     assert float(got.views()[1].abs().sum()) == 0  # views of one memory still are
+
+
+class Churn(scriptlang.nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.last = [0, 0]
+
+    def forward(self, n: int) -> int:
+        for k in range(n):
+            self.last = [k, k + 1, n]
+        return n
+
+
+def test_attributes_are_read_between_calls_of_other_threads():
+    """Without a turn, a list would be read that the running call has just dropped."""
+    file = io.BytesIO()
+    scriptlang.save(scriptlang.script(Churn()), file)
+    archive = _native.Archive(file.getvalue())
+    n = 300_000
+    threads = [threading.Thread(target=archive.call, args=("forward", [n])) for _ in range(2)]
+    for t in threads:
+        t.start()
+    seen = []
+    while any(t.is_alive() for t in threads):
+        seen.append(archive.attribute("last"))
+    for t in threads:
+        t.join()
+    assert all(v in ([0, 0], [n - 1, n, n]) for v in seen)
+    assert archive.attribute("last") == [n - 1, n, n]
 
 
 @pytest.mark.oracle

@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <memory>
 #include <new>
 #include <optional>
@@ -126,6 +127,20 @@ inline Error misused(const char* what, const char* class_name = "ValueError") {
 inline sl_value* needed(sl_value* handle, const char* wrong = nullptr) {
   if (!handle) raise(wrong ? misused(wrong) : taken(SL_OUT_OF_MEMORY, nullptr));
   return handle;
+}
+
+inline bool has_field(const sl_value* value, const char* wanted) {
+  for (size_t k = 0; const char* name = wanted ? sl_value_field(value, k) : nullptr; ++k) {
+    if (std::strcmp(name, wanted) == 0) return true;
+  }
+  return false;
+}
+
+// The Error for an element that a C function did not return. is_there: whether the value has it, so
+// that memory is exhausted; but the name of a member of an enum may not be known.
+inline Error missing(const sl_value* value, bool is_there, const char* wrong) {
+  is_there = is_there && sl_value_kind(value) != SL_ENUM;
+  return is_there ? taken(SL_OUT_OF_MEMORY, nullptr) : misused(wrong);
 }
 
 // The handle that a C function makes. `call` passes it the places for the handle and for the error.

@@ -445,9 +445,8 @@ SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value
  * calls are not recorded, even if parameters in the archive require gradients, and cost nothing
  * more. Programs may always compute derivatives themselves.
  *
- * sl_tensor_require_grad, sl_backward and sl_grad return SL_INVALID_ARGUMENT for null handles, for
- * values that are not tensors and for no inputs, and SL_RUN_ERROR in a build without derivatives
- * (SCRIPTLANG_TRAINING=OFF). */
+ * sl_tensor_require_grad, sl_backward and sl_grad return SL_INVALID_ARGUMENT for values that are no
+ * tensors, and SL_RUN_ERROR in a build without derivatives (SCRIPTLANG_TRAINING=OFF). */
 
 /* Sets whether a tensor requires a gradient. For the parameters of a module, pass the values in the
  * dict of sl_module_list. SL_RUN_ERROR if `on` is not 0 and the type is neither floating nor

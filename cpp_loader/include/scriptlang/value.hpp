@@ -237,18 +237,14 @@ class Value {
   // 0 for other kinds.
   size_t size() const { return sl_value_length(handle()); }
   Result<Value> try_at(size_t index) const {
-    sl_value* item = sl_value_item(handle(), index);
-    if (item) return Value(item);
-    // The name of a member of an enum may not be known.
-    const bool is_there = index < size() && kind() != SL_ENUM;
-    return made(nullptr, is_there ? nullptr : "there is no such element");
+    if (sl_value* item = sl_value_item(handle(), index)) return Value(item);
+    return detail::missing(handle(), index < size(), "there is no such element");
   }
   Value operator[](size_t index) const { return try_at(index).value(); }
   Value key(size_t index) const {
-    sl_value* found = sl_value_key(handle(), index);
-    if (found) return Value(found);
+    if (sl_value* found = sl_value_key(handle(), index)) return Value(found);
     const bool is_there = index < size() && kind() == SL_DICT;
-    return Value(made(nullptr, is_there ? nullptr : "there is no such key"));
+    detail::raise(detail::missing(handle(), is_there, "there is no such key"));
   }
   // for (const Value& item : list)
   inline Items begin() const;
@@ -314,10 +310,8 @@ class Value {
 
   // Elements by name: fields of named tuples, attributes of objects, "name" and "value" of enums.
   Result<Value> try_member(const char* name) const {
-    sl_value* found = sl_value_member(handle(), name);
-    if (found) return Value(found);
-    const bool is_there = kind() != SL_ENUM && has_field(name);
-    return made(nullptr, is_there ? nullptr : "there is no such member");
+    if (sl_value* found = sl_value_member(handle(), name)) return Value(found);
+    return detail::missing(handle(), detail::has_field(handle(), name), "there is no such member");
   }
   Value member(const char* name) const { return try_member(name).value(); }
   std::vector<std::string> fields() const {
@@ -349,8 +343,7 @@ class Value {
 
  protected:
   static constexpr const char* kNoText = "the text is not UTF-8, or memory is exhausted";
-  // `wrong` says what the caller did wrong if the handle is null. If `wrong` is null, memory is
-  // exhausted then.
+  // If the handle is null, the caller did what `wrong` says; without it, memory is exhausted.
   static Result<Value> made(sl_value* handle, const char* wrong = nullptr) {
     if (!handle) return wrong ? detail::misused(wrong) : detail::taken(SL_OUT_OF_MEMORY, nullptr);
     return Value(handle);
@@ -366,13 +359,6 @@ class Value {
   }
 
  private:
-  bool has_field(const char* wanted) const {
-    if (!wanted) return false;
-    for (size_t k = 0; const char* name = sl_value_field(handle(), k); ++k) {
-      if (std::strcmp(name, wanted) == 0) return true;
-    }
-    return false;
-  }
   Value(Result<Value> result) : Value(std::move(result).value()) {}
   std::shared_ptr<sl_value> handle_;
 };

@@ -422,7 +422,7 @@ std::shared_ptr<const Program> Program::decode(const Value& tree,
   for (size_t i = first; i < items->size(); ++i) program->decode_function((*items)[i], decoded);
   program->link();
   if (bodies) program->use_bodies(bodies);
-  program->finish();
+  program->finish(false);
   return program;
 }
 
@@ -458,15 +458,74 @@ std::shared_ptr<const Program> Program::assemble(std::vector<std::unique_ptr<Fun
   for (auto& function : program->functions_) {
     program->by_name_.emplace(function->name, function.get());
   }
-  program->finish();
+  program->finish(true);
   return program;
 }
 
 // Verifies all functions, makes the groups that FUSED calls, and lists the missing operators.
-void Program::finish() {
+void make_refused(Function* function, std::string why) {
+  Function& f = *function;
+  auto plain = [](Opcode op) {
+    Instruction i;
+    i.op = op;
+    return i;
+  };
+  f.refusal = std::move(why);
+  f.is_raw = false;
+  f.code.clear();
+  f.lines.clear();
+  f.register_types.clear();
+  f.constants.assign(1, Value());
+  f.callees.clear();
+  f.callee_names.clear();
+  f.operators.clear();
+  f.registers = 0;
+  for (int k = 0; k < f.parameters; ++k) f.code.push_back(plain(Opcode::DROP));
+  f.code.push_back(plain(Opcode::LOADC));
+  f.code.push_back(plain(Opcode::RET));
+}
+
+void refuse_callers(const std::vector<std::unique_ptr<Function>>& functions) {
+  std::vector<Function*> refused;
+  std::unordered_map<const Function*, std::vector<Function*>> callers;
+  for (auto& function : functions) {
+    if (!function->refusal.empty()) refused.push_back(function.get());
+    for (const Function* callee : function->callees) callers[callee].push_back(function.get());
+  }
+  while (!refused.empty()) {
+    const Function* callee = refused.back();
+    refused.pop_back();
+    for (Function* caller : callers[callee]) {
+      if (!caller->refusal.empty()) continue;
+      caller->refusal = callee->refusal;
+      refused.push_back(caller);
+    }
+  }
+}
+
+// Verifies a function that was compiled from source. If it is not sound, it alone is refused, as if
+// the compiler had refused it. False in that case.
+static bool verify_compiled(Function* function) {
+  try {
+    verify(function);
+    return true;
+  } catch (const Error& error) {
+    if (error.kind != ErrorKind::ArchiveError) throw;
+    make_refused(function, concat("reading ", function->name, " of the archive: ", error.message));
+  }
+  verify(function);
+  return false;
+}
+
+void Program::finish(bool is_compiled) {
   std::unordered_map<std::string, int> missing;
+  bool all_sound = true;
   for (auto& function : functions_) {
-    verify(function.get());
+    if (is_compiled) all_sound = verify_compiled(function.get()) && all_sound;
+    else verify(function.get());
+  }
+  if (!all_sound) refuse_callers(functions_);
+  for (auto& function : functions_) {
     for (const Instruction& i : function->code) {
       if (i.op == Opcode::OP_MISSING) {
         ++missing[function->operators[size_t(i.x)].qualified_name()];

@@ -154,7 +154,8 @@ class Program : public std::enable_shared_from_this<Program> {
                                                std::shared_ptr<ClassTable> classes,
                                                const NoneDefaults& defaults = {},
                                                OperatorBodies* bodies = nullptr);
-  // Makes a program of functions that were compiled from source. Each of them is verified.
+  // Makes a program of functions that were compiled from source. Each of them is verified; those
+  // that are not sound, and their callers, are refused.
   static std::shared_ptr<const Program> assemble(std::vector<std::unique_ptr<Function>> functions,
                                                  std::shared_ptr<ClassTable> classes);
 
@@ -169,13 +170,19 @@ class Program : public std::enable_shared_from_this<Program> {
   void decode_function(const Value& tree, class Decoded& decoded);
   void link();
   void use_bodies(OperatorBodies* bodies);
-  void finish();
+  void finish(bool is_compiled);
   std::vector<std::unique_ptr<Function>> functions_;
   std::unordered_map<std::string, Function*> by_name_;
   std::vector<MissingOperator> missing_;
   std::shared_ptr<ClassTable> classes_;
   int version_ = 8;
 };
+
+// Refuses a function: it gets the reason and, so that a program with it verifies, code that nothing
+// can call.
+void make_refused(Function* function, std::string why);
+// Refuses all functions that may call a function that was refused.
+void refuse_callers(const std::vector<std::unique_ptr<Function>>& functions);
 
 constexpr int kOldestBytecode = 4, kNewestBytecode = 9;
 

@@ -266,44 +266,7 @@ void Compiler::compile(Routine* routine) {
     return;
   } catch (const Error& error) {
     if (error.kind != ErrorKind::ArchiveError) throw;
-    f.refusal = concat("reading ", routine->name, " of the archive: ", error.message);
-  }
-  // A placeholder, so that the program verifies. Nothing can call it.
-  auto plain = [](Opcode op) {
-    Instruction i;
-    i.op = op;
-    return i;
-  };
-  f.is_raw = false;
-  f.code.clear();
-  f.lines.clear();
-  f.register_types.clear();
-  f.constants.assign(1, Value());
-  f.callees.clear();
-  f.callee_names.clear();
-  f.operators.clear();
-  f.registers = 0;
-  for (int k = 0; k < f.parameters; ++k) f.code.push_back(plain(Opcode::DROP));
-  f.code.push_back(plain(Opcode::LOADC));
-  f.code.push_back(plain(Opcode::RET));
-}
-
-// Refuses all functions that may call a function that was refused.
-void Compiler::refuse_callers() {
-  std::vector<Function*> refused;
-  std::unordered_map<const Function*, std::vector<Function*>> callers;
-  for (auto& function : functions_) {
-    if (!function->refusal.empty()) refused.push_back(function.get());
-    for (const Function* callee : function->callees) callers[callee].push_back(function.get());
-  }
-  while (!refused.empty()) {
-    const Function* callee = refused.back();
-    refused.pop_back();
-    for (Function* caller : callers[callee]) {
-      if (!caller->refusal.empty()) continue;
-      caller->refusal = callee->refusal;
-      refused.push_back(caller);
-    }
+    make_refused(&f, concat("reading ", routine->name, " of the archive: ", error.message));
   }
 }
 
@@ -313,7 +276,7 @@ std::vector<std::unique_ptr<Function>> Compiler::functions() {
     queue_.pop_back();
     compile(next);
   }
-  refuse_callers();
+  refuse_callers(functions_);
   return std::move(functions_);
 }
 

@@ -59,7 +59,6 @@ class Compiler final : private Session {
   Declarations& declarations() override { return declarations_; }
 
   void compile(Routine* routine);
-  void refuse_callers();
   void take_objects();
   void take_object(Object& object);
   void conform(Value* value, T type, const std::string& what, int depth);

@@ -109,7 +109,7 @@ bool Declarations::has_folder(const std::string& name) const {
 
 Declared* Declarations::find_class(const std::string& name) {
   auto known = declared_.find(name);
-  if (known != declared_.end()) return known->second.get();
+  if (known != declared_.end()) return sound(known->second.get());
   if (is_library_class(name)) {
     auto made = std::make_unique<Declared>();
     made->kind = Declared::Library;
@@ -124,7 +124,13 @@ Declared* Declarations::find_class(const std::string& name) {
   declare(name, file, node);
   drain();
   known = declared_.find(name);
-  return known == declared_.end() ? nullptr : known->second.get();
+  return known == declared_.end() ? nullptr : sound(known->second.get());
+}
+
+// Raises the error of a class whose declaration could not be read, each time that it is named.
+Declared* Declarations::sound(Declared* declared) {
+  if (!declared->refusal.empty()) raise(ErrorKind::ArchiveError, declared->refusal);
+  return declared;
 }
 
 T Declarations::find_type(const std::string& name) {
@@ -182,7 +188,8 @@ void Declarations::declare(const std::string& name, SourceFile* file, Node* node
   else queue_.push_back(declared);
 }
 
-// Fills the classes of the queue. Types of attributes may add further ones.
+// Fills the classes of the queue. Types of attributes may add further ones. A class whose
+// declaration is wrong gets a refusal; it does not matter for what names another one.
 void Declarations::drain() {
   if (draining_) return;
   draining_ = true;
@@ -204,9 +211,17 @@ T Declarations::named_tuple(const std::string& name, SourceFile* file, const Nod
   if (again || open_tuples_.size() > kMostTupleDepth) {
     refuse(file->name, node.line, node.text, " contains itself, or too many named tuples");
   }
-  open_tuples_.push_back(name);
+  // Taken back if an error is raised: the tuple may be named again.
+  struct Open {
+    std::vector<std::string>& names;
+    Open(std::vector<std::string>& open, const std::string& name) : names(open) {
+      names.push_back(name);
+    }
+    ~Open() { names.pop_back(); }
+  } open(open_tuples_, name);
   std::vector<std::string> fields;
   std::vector<T> parts;
+  std::vector<Value> defaults;
   for (const Node* s : node.more) {
     if (s->kind == NodeKind::Pass) continue;
     if (s->kind != NodeKind::Annotated || s->a->kind != NodeKind::Name) {
@@ -217,9 +232,14 @@ T Declarations::named_tuple(const std::string& name, SourceFile* file, const Nod
     }
     fields.emplace_back(s->a->text);
     parts.push_back(type_of(*file, *s->b));
-    if (s->c) tuple_defaults_[name].push_back(constant_of(*file, *s->c, parts.back()));
+    if (s->c) {
+      defaults.push_back(constant_of(*file, *s->c, parts.back()));
+    } else if (!defaults.empty()) {
+      refuse(file->name, s->line, "field ", s->a->text, " of named tuple ", node.text,
+             " has no default, but one before it has");
+    }
   }
-  open_tuples_.pop_back();
+  if (!defaults.empty()) tuple_defaults_[name] = std::move(defaults);
   return types_.named_tuple(name, fields, parts);
 }
 
@@ -251,6 +271,15 @@ void Declarations::read_enum(Declared* declared) {
 }
 
 void Declarations::fill(Declared* declared) {
+  try {
+    read(declared);
+  } catch (const Error& error) {
+    if (error.kind != ErrorKind::ArchiveError) throw;
+    declared->refusal = error.message;
+  }
+}
+
+void Declarations::read(Declared* declared) {
   if (declared->kind == Declared::Enum) {
     read_enum(declared);
   } else {

@@ -86,6 +86,8 @@ class Declarations {
   void declare(const std::string& name, SourceFile* file, Node* node);
   void drain();
   void fill(Declared* declared);
+  void read(Declared* declared);
+  static Declared* sound(Declared* declared);
   void fill_statement(Declared* declared, const Node& s);
   void assigned_name(Declared* declared, const Node& s);
   void add_attribute(Declared* declared, std::string_view name, T type, const Node& s);

@@ -1,5 +1,7 @@
 // Compiles branches, loops and `with`: their jumps, and what names stand for where paths meet.
 
+#include <algorithm>
+
 #include "emitter.h"
 
 namespace scriptlang::source {
@@ -265,6 +267,19 @@ void Emitter::with(const Node& node) {
     code_.emit(Opcode::LOAD, place);
     Declared* declared = types_.declared(type);
     Routine* enter = declared ? declared->method("__enter__") : nullptr;
+    Routine* exit = declared ? declared->method("__exit__") : nullptr;
+    if (!enter || !exit || declared->is_interface()) {
+      fail(node, "a value of type ", Types::text(type), " cannot stand after with");
+    }
+    if (enter->signature.formals.size() != 1) {
+      fail(node, "__enter__ of ", Types::text(type), " takes arguments, which with does not give");
+    }
+    const std::vector<Formal>& given = exit->signature.formals;
+    if (given.size() != 4 || std::any_of(given.begin() + 1, given.end(), [&](const Formal& formal) {
+          return formal.type != types_.any;
+        })) {
+      fail(node, "__exit__ of ", Types::text(type), " does not take three values of any type");
+    }
     call_method_of(on_stack(type), "__enter__", node);
     entered_.push_back({place, type});
     if (node.items[k + 1]) {

@@ -52,6 +52,7 @@ struct Declared {
   enum Kind : uint8_t { Module, Class, Interface, ModuleInterface, Enum, Library };
   Kind kind = Class;
   bool filled = false;
+  std::string refusal;  // why its declaration cannot be read; empty if it can
   std::string name;
   ClassRef cls;
   T type = nullptr;
