@@ -8,8 +8,39 @@ from typing import Any, Generic, TypeVar
 
 from . import types as T
 
-python_classes: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
-"""The script types of compiled Python classes."""
+OF_CLASS = "__scriptlang_type__"
+"""The attribute of a Python class that holds its script type."""
+
+
+class PythonClasses:
+    """The script types of compiled Python classes.
+
+    A type refers to its class, so a table that holds types would keep their classes for ever.  The
+    type is an attribute of the class instead, so that both are collected together.
+    """
+
+    def __init__(self) -> None:
+        self._others: weakref.WeakKeyDictionary[type, T.Type] = weakref.WeakKeyDictionary()
+
+    def get(self, cls: Any, default: Any = None) -> Any:
+        found = getattr(cls, "__dict__", {}).get(OF_CLASS)
+        if found is None and self._others:
+            found = self._others.get(cls)
+        return default if found is None else found
+
+    def __setitem__(self, cls: type, type_of_class: T.Type) -> None:
+        try:
+            type.__setattr__(cls, OF_CLASS, type_of_class)
+        except TypeError:  # a class that was made in C takes no attributes
+            self._others[cls] = type_of_class
+
+    def pop(self, cls: type) -> None:
+        if OF_CLASS in cls.__dict__:
+            type.__delattr__(cls, OF_CLASS)
+        self._others.pop(cls, None)
+
+
+python_classes = PythonClasses()
 
 R = TypeVar("R")
 

@@ -22,10 +22,17 @@ MAX_DEPTH = 200
 
 
 class Mark:
-    """An object that all types equal to each other share."""
+    """An object that all types equal to each other share.
+
+    It does not refer to them: the table of marks keeps the marks of the parts of living types, so
+    with types in their place, a class with an attribute `List[itself]` would keep itself alive.
+    """
 
     __slots__ = ("__weakref__",)
 
+
+MARK = "_mark"
+"""The attribute that holds the mark of a type that is only equal to itself."""
 
 _marks: weakref.WeakValueDictionary[tuple[PyAny, ...], Mark] = weakref.WeakValueDictionary()
 _making_marks = threading.Lock()
@@ -35,8 +42,7 @@ class Type:
     """A type. Subclasses are frozen; `contained` are the types inside it, in order.
 
     size: the number of its parts when written out (a long name counts as several). depth: how deep
-    they are nested. mark: the same object for all equal types; for a nominal type, the type
-    itself.
+    they are nested. mark: the same object for all equal types.
     """
 
     depth = 0
@@ -50,8 +56,9 @@ class Type:
         return 1 + len(getattr(self, "name", "")) // 16
 
     @property
-    def mark(self) -> PyAny:
-        return self
+    def mark(self) -> Mark:
+        mark: Mark = self.__dict__.setdefault(MARK, Mark())
+        return mark
 
     @property
     def annotation(self) -> str:
@@ -103,7 +110,7 @@ class Structural(Type):
 
     # Plain attributes of instances, unlike the properties of other types.
     size: int = 1
-    mark: PyAny = None
+    mark: Mark = None  # type: ignore[assignment]
     _hash: int
 
     def _key(self) -> tuple[PyAny, ...]:

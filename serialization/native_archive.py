@@ -22,6 +22,7 @@ from ..building import alone, made_once, uncollected
 from ..errors import ArchiveError, ScriptError
 from ..ir import Function, Graph
 from ..limits import Limits
+from ..type_base import MARK
 from .sources import CHECKED_SIZE, Contents
 
 if TYPE_CHECKING:
@@ -87,7 +88,7 @@ class ArchiveClass(T.ClassType):
 
     def become(self, whole: T.ClassType) -> None:
         """Take over the contents of `whole`, the class that the importer has read."""
-        self.__dict__.update(vars(whole))
+        self.__dict__.update({k: v for k, v in vars(whole).items() if k != MARK})
         self.__class__ = T.ClassType  # type: ignore[assignment]
 
 

@@ -170,7 +170,7 @@ def script_class(cls: Any) -> T.ClassType:
     try:
         _define(cls, type)
     except BaseException:
-        python_classes.pop(cls, None)
+        python_classes.pop(cls)
         raise
     return type
 

@@ -51,7 +51,7 @@ def interface_type(cls: type) -> T.InterfaceType:
                     statement, source, resolver.with_names({cls.__name__: cls}), type
                 )
     except BaseException:
-        python_classes.pop(cls, None)
+        python_classes.pop(cls)
         raise
     return type
 

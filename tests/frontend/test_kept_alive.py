@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import enum
 import gc
 import sys
 import types
 import weakref
+from typing import List, Optional
 
 import pytest
 from scriptlang.frontend.overloads import matching
+from scriptlang.frontend.python.interfaces import interface_type
+from scriptlang.interpreter.engine import available
 
 import scriptlang
 from scriptlang import jit, nn
 from scriptlang import types as T
+from scriptlang.objects import PythonClasses, python_classes
 from tests.frontend.test_autograd_functions import Function
 
 
@@ -115,6 +120,46 @@ def a_named_tuple():
     return Pair
 
 
+def a_script_class():
+    @jit.script
+    class Node:
+        def __init__(self, x: int):
+            self.x = x
+
+        def chain(self, others: List["Node"]) -> List["Node"]:
+            return others
+
+    def outer(x: int) -> int:
+        return Node(x).chain([Node(x + 1)])[0].x
+
+    for engine in available():
+        assert scriptlang.script(outer, engine=engine)(1) == 2
+    return Node
+
+
+def an_enum():
+    class Color(enum.Enum):
+        RED = 1
+
+    class Module(nn.Module):
+        def forward(self, other: Optional[Color]) -> Color:
+            return Color.RED if other is None else other
+
+    for engine in available():
+        assert scriptlang.script(Module(), engine=engine)(None) is Color.RED
+    return Color
+
+
+def an_interface():
+    @jit.interface
+    class Gives:
+        def get(self) -> int:
+            pass
+
+    assert "get" in interface_type(Gives).methods
+    return Gives
+
+
 def last(x: int) -> int:
     return x
 
@@ -129,6 +174,9 @@ def last(x: int) -> int:
         an_autograd_function,
         a_module,
         a_named_tuple,
+        a_script_class,
+        an_enum,
+        an_interface,
     ],
 )
 def test_it_is_gone_when_its_program_is(make, monkeypatch):
@@ -138,6 +186,25 @@ def test_it_is_gone_when_its_program_is(make, monkeypatch):
     scriptlang.script(last, engine="python")(1)  # The program that ran last is kept.
     gc.collect()
     assert made() is None
+
+
+def test_a_class_that_was_made_in_c_has_a_type_of_its_own():
+    table, made = PythonClasses(), T.ClassType("C")
+    table[int] = made
+    assert table.get(int) is made and table.get(bool) is None
+    table.pop(int)
+    assert table.get(int) is None
+
+
+def test_a_subclass_does_not_have_the_type_of_its_base():
+    class Base:
+        pass
+
+    class Derived(Base):
+        pass
+
+    python_classes[Base] = made = T.ClassType("Base")
+    assert python_classes.get(Base) is made and python_classes.get(Derived) is None
 
 
 def test_modules_of_one_kind_share_a_type_while_one_is_used():

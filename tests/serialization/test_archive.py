@@ -1,7 +1,9 @@
 """What reading gives: objects, tensors in the mapping, classes, functions, extra files, places."""
 
+import gc
 import io
 import math
+import weakref
 
 import numpy as np
 import pytest
@@ -254,3 +256,55 @@ def test_a_class_that_is_wrong_is_refused_wherever_it_is_named(engine):
             module.p()
         with pytest.raises(ArchiveError, match="unknown type Nothing"):
             module.c()
+
+
+DROPPED = """\
+class Color(Enum):
+  RED = 1
+class P(NamedTuple):
+  color : __torch__.Color
+class C:
+  x : int
+  def many(self: __torch__.C, others: List[__torch__.C]) -> Optional[__torch__.C]:
+    return others[0]
+class M(Module):
+  training : bool
+  def forward(self: __torch__.M, x: List[__torch__.P]) -> int:
+    c = __torch__.C.__new__(__torch__.C)
+    d = (c).many([c], )
+    return len(x)
+"""
+
+
+@pytest.mark.parametrize("engine", available())
+def test_what_was_loaded_is_gone_when_the_module_is(engine):
+    contents = {
+        "m/version": b"3\n",
+        "m/data.pkl": b"\x80\x02c__torch__\nM\n)\x81}X\x08\x00\x00\x00training\x89sb.",
+        "m/constants.pkl": b"\x80\x02).",
+        "m/code/__torch__.py": DROPPED.encode(),
+    }
+    dropped = []
+    for _ in range(2):
+        module = scriptlang.load(io.BytesIO(zipped(contents)), engine=engine)
+        assert module([]) == 0
+        forward = module._type.methods["forward"]
+        made = next(v.type for v in forward.graph.block.parameters if v.name != "self")
+        color = made.element.elements[0]
+        assert made == T.ListType(made.element) and isinstance(color, T.EnumType)
+        dropped += [weakref.ref(t) for t in (module._type, color)]
+        dropped += [weakref.ref(t) for t in classes_of_nodes(forward.graph)]
+        del module, forward, made, color
+    # The program that ran last is kept.
+    assert scriptlang.script(one_more, engine=engine)(1) == 2
+    gc.collect()
+    assert len(dropped) > 4 and not any(ref() for ref in dropped)
+
+
+def one_more(x: int) -> int:
+    return x + 1
+
+
+def classes_of_nodes(graph) -> set[T.ClassType]:
+    types = [v.type for n in graph.walk_all() for v in n.outputs]
+    return {p for t in types for p in t.walk() if isinstance(p, T.ClassType)}
