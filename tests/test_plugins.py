@@ -6,6 +6,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -111,6 +112,31 @@ def test_libraries_that_are_refused(folder, kind, error, words):
     for _ in range(2):
         with pytest.raises(error, match=words):
             scriptlang.ops.load_library(path)
+
+
+COUNTED = """
+import _ctypes, os, scriptlang
+for _ in range(3):
+    try:
+        scriptlang.ops.load_library({path!r})
+    except RuntimeError as e:
+        assert "no licence" in str(e)
+handle = _ctypes.dlopen({path!r}, os.RTLD_NOW | os.RTLD_NOLOAD)
+for _ in range(2):  # this reference, and the one that loading has left
+    _ctypes.dlclose(handle)
+try:
+    _ctypes.dlopen({path!r}, os.RTLD_NOW | os.RTLD_NOLOAD)
+except OSError:
+    print("one reference", flush=True)
+os._exit(0)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts by the loader of Linux")
+def test_a_library_that_does_not_start_is_opened_once(folder):
+    path = built(PLUGINS / "not_for_us.c", folder / "again.so", "-DKIND=6")
+    done = subprocess.run([sys.executable, "-c", COUNTED.format(path=str(path))], **TOLD, cwd=ROOT)
+    assert done.stdout == "one reference\n", done.stderr
 
 
 def test_files_that_are_no_libraries(folder):
