@@ -20,8 +20,8 @@ namespace nb = nanobind;
   for (;;) pause();
 }
 
-// Calls a function that may acquire the GIL. The exception that ends the thread is not a C++ object,
-// so the reference to it is null, which the sanitizer would report.
+// Calls a function that may acquire the GIL. The exception that ends the thread is not a C++
+// object, so the reference to it is null, which the sanitizer would report.
 template <class F>
 __attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
 #if defined(__GLIBCXX__)
