@@ -1,4 +1,4 @@
-// Convolution of one image and one group: the arguments. isa/conv.cpp does the work.
+// Convolution of one image: the arguments. isa/conv.cpp does the work.
 #pragma once
 #include <cstdint>
 
@@ -19,11 +19,13 @@ struct ConvShape {
 };
 
 // y [outputs][out] = activation(bias [outputs] + w [outputs][channels][kernel] * x [channels][in]),
-// all contiguous; bias may be null. The caller has checked that the shape is consistent and that
-// sizes do not overflow.
+// all contiguous; bias may be null. The shape is that of one group; `groups` of them follow each
+// other in all operands. The caller has checked that the shape is consistent and that sizes do not
+// overflow.
 template <class T>
 struct Conv {
   ConvShape shape;
+  int64_t groups = 1;
   const T* x = nullptr;
   const T* w = nullptr;
   const T* bias = nullptr;

@@ -14,17 +14,20 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Calls a function that may acquire the GIL. A thread that Python ends stays here forever: nobody
-// needs it any more, and what it holds cannot be released without the GIL. The exception that ends
-// it is not a C++ object, so the reference to it is null, which the sanitizer would report.
+// Where a thread stays that Python ends: nobody needs it any more, and what it holds cannot be
+// released without the GIL.
+[[noreturn]] inline void stay_forever() {
+  for (;;) pause();
+}
+
+// Calls a function that may acquire the GIL. The exception that ends the thread is not a C++
+// object, so the reference to it is null, which the sanitizer would report.
 template <class F>
 __attribute__((no_sanitize("undefined"))) auto staying(F&& call) {
 #if defined(__GLIBCXX__)
   try {
     return call();
-  } catch (abi::__forced_unwind&) {
-    for (;;) pause();
-  }
+  } catch (abi::__forced_unwind&) { stay_forever(); }
 #else
   return call();
 #endif

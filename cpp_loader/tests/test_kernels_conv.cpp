@@ -145,6 +145,43 @@ TEST(one_channel_in_several_stretches_of_rows) {
     check(set, shape(1, 1, 1, 20000, 9, 3, 1, 1, 1), false);
   });
 }
+TEST(groups_follow_each_other) {
+  constexpr int64_t kGroups = 3;
+  auto alike = [](const KernelSet& set, const ConvShape& s, bool with_bias) {
+    std::mt19937 random(7);
+    const int64_t in = s.channels * s.in_pixels(), out = s.outputs * s.out_pixels();
+    const int64_t weights = s.outputs * s.channels * s.taps();
+    const std::vector<float> x = noise(random, kGroups * in), w = noise(random, kGroups * weights);
+    const std::vector<float> bias = noise(random, kGroups * s.outputs);
+    std::vector<float> together(size_t(kGroups * out), -7.0f), apart(size_t(kGroups * out), -8.0f);
+    Conv<float> c;
+    c.shape = s;
+    c.groups = kGroups;
+    c.x = x.data();
+    c.w = w.data();
+    c.bias = with_bias ? bias.data() : nullptr;
+    c.y = together.data();
+    set.conv_f32->convolve(c);
+    c.groups = 1;
+    for (int64_t group = 0; group < kGroups; ++group) {
+      c.x = x.data() + group * in;
+      c.w = w.data() + group * weights;
+      c.bias = with_bias ? bias.data() + group * s.outputs : nullptr;
+      c.y = apart.data() + group * out;
+      set.conv_f32->convolve(c);
+    }
+    CHECK(together == apart);
+  };
+  for_sets([&](const KernelSet& set) {
+    for (bool with_bias : {false, true})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t outputs : {1, 2, 5}) {
+          alike(set, shape(1, outputs, 1, 14, 14, 3, stride, 1, 1), with_bias);
+          alike(set, shape(4, outputs, 1, 9, 11, 3, stride, 1, 2), with_bias);
+          alike(set, shape(1, outputs, 1, 2, 3, 3, stride, 1, 1), with_bias);
+        }
+  });
+}
 TEST(threads_share_a_convolution) {
   set_thread_count(3);
   for_sets([](const KernelSet& set) {

@@ -43,9 +43,9 @@ struct Way {
 
 // Shows an element that is finished twice, or not at all.
 template <class T>
-void halve(T* c, int64_t row, int64_t rows, int64_t columns) {
+void halve(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows, int64_t columns) {
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) c[i * row + j] /= 2;
+    for (int64_t j = 0; j < columns; ++j) to[i * to_row + j] = from[i * from_row + j] / 2;
   }
 }
 

@@ -83,9 +83,10 @@ struct Problem {
 };
 
 // Shows an element that is finished twice, or not at all.
-void negate(float* c, int64_t row, int64_t rows, int64_t columns) {
+void negate(const float* from, int64_t from_row, float* to, int64_t to_row, int64_t rows,
+            int64_t columns) {
   for (int64_t i = 0; i < rows; ++i) {
-    for (int64_t j = 0; j < columns; ++j) c[i * row + j] = -c[i * row + j];
+    for (int64_t j = 0; j < columns; ++j) to[i * to_row + j] = -from[i * from_row + j];
   }
 }
 

@@ -20,6 +20,7 @@ namespace {
 constexpr int64_t kDepth = 256;      // products added between two updates of a result tile
 constexpr int64_t kGroupPanels = 8;  // panels that one task gathers at a time
 constexpr int64_t kFewPixels = 8;    // for up to this many, dot products waste less
+constexpr int64_t kFewOutputs = 4;   // of one channel: sums of rows are faster than products
 constexpr int64_t kSplitRows = 2 * kTileRows;
 constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows at a time
 
@@ -417,11 +418,47 @@ void convolve_panels(Job<T>& job) {
   });
 }
 
+// Sets the offsets of all taps of all channels in a frame.
+void find_taps(const ConvShape& s, const Frame& f, int64_t* offsets) {
+  for (int64_t channel = 0, i = 0; channel < s.channels; ++channel)
+    for (int64_t d = 0; d < s.kernel[0]; ++d)
+      for (int64_t h = 0; h < s.kernel[1]; ++h)
+        for (int64_t w = 0; w < s.kernel[2]; ++w, ++i)
+          offsets[i] = channel * f.volume + f.tap(s, d, h, w);
+}
+
+// Whether the sums of convolve_depthwise are used.
+bool sums_rows(const ConvShape& s) {
+  const bool padded = s.padding[0] || s.padding[1] || s.padding[2];
+  return s.channels == 1 && s.outputs <= kFewOutputs && (s.taps() > 1 || padded) &&
+         s.out_pixels() > kFewPixels;
+}
+
+// Groups of one channel each, one after the other in one frame. Small images would take longer to
+// set out than to convolve.
 template <class T>
-void convolve(const Conv<T>& c) {
+void convolve_channels(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  const int64_t taps = s.taps();
+  Frame f(s);
+  Scratch space(sizeof(T) * static_cast<size_t>(f.volume + 8 * kLanes<T>));
+  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(taps));
+  find_taps(s, f, offset_space.as<int64_t>());
+  Conv<T> one = c;
+  for (int64_t group = 0; group < c.groups; ++group) {
+    frame_channel(s, f, one.x, space.as<T>(), group > 0);
+    convolve_depthwise(one, f, space.as<T>(), offset_space.as<int64_t>());
+    one.x += s.in_pixels();
+    one.w += s.outputs * taps;
+    one.bias = one.bias ? one.bias + s.outputs : nullptr;
+    one.y += s.outputs * s.out_pixels();
+  }
+}
+
+template <class T>
+void convolve_group(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   int64_t pixels = s.out_pixels(), taps = s.taps();
-  if (pixels == 0 || s.outputs == 0) return;
   bool padded = s.padding[0] || s.padding[1] || s.padding[2];
   if (taps == 1 && !padded) return convolve_1x1(c);
   if (pixels <= kFewPixels) return convolve_few(c);
@@ -432,18 +469,28 @@ void convolve(const Conv<T>& c) {
   frame_input(s, f, c.x, space.as<T>());
   Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(s.channels * taps));
   int64_t* offsets = offset_space.as<int64_t>();
-  for (int64_t channel = 0, i = 0; channel < s.channels; ++channel)
-    for (int64_t d = 0; d < s.kernel[0]; ++d)
-      for (int64_t h = 0; h < s.kernel[1]; ++h)
-        for (int64_t w = 0; w < s.kernel[2]; ++w, ++i)
-          offsets[i] = channel * f.volume + f.tap(s, d, h, w);
-  if (s.channels == 1 && s.outputs <= 4) {
-    return convolve_depthwise(c, f, space.as<T>(), offsets);
-  }
+  find_taps(s, f, offsets);
+  if (sums_rows(s)) return convolve_depthwise(c, f, space.as<T>(), offsets);
   Job<T> job{
       c,      f, space.as<T>(), offsets, s.channels * taps, pixels, ceil_div(pixels, kPanel<T>),
       nullptr};
   convolve_panels(job);
+}
+
+template <class T>
+void convolve(const Conv<T>& c) {
+  const ConvShape& s = c.shape;
+  if (s.out_pixels() == 0 || s.outputs == 0) return;
+  if (c.groups > 1 && sums_rows(s)) return convolve_channels(c);
+  Conv<T> one = c;
+  one.groups = 1;
+  for (int64_t group = 0; group < c.groups; ++group) {
+    convolve_group(one);
+    one.x += s.channels * s.in_pixels();
+    one.w += s.outputs * s.channels * s.taps();
+    one.bias = one.bias ? one.bias + s.outputs : nullptr;
+    one.y += s.outputs * s.out_pixels();
+  }
 }
 
 }  // namespace

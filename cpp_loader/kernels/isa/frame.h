@@ -100,11 +100,11 @@ SL_INLINE void part_row(const ConvShape& s, const Frame& f, const T* from, T* to
   for (; i < width; ++i) one(i);
 }
 
-// Frames one channel.
+// Frames one channel. If the padding of `to` is zero already, it is left alone.
 template <class T>
-void frame_channel(const ConvShape& s, const Frame& f, const T* x, T* to) {
+void frame_channel(const ConvShape& s, const Frame& f, const T* x, T* to, bool is_padded = false) {
   const bool known = s.stride[2] <= 2;
-  if (known) __builtin_memset(to, 0, static_cast<size_t>(f.volume) * sizeof(T));
+  if (known && !is_padded) __builtin_memset(to, 0, static_cast<size_t>(f.volume) * sizeof(T));
   for (int64_t d = 0; d < f.depth; ++d)
     for (int64_t h = 0; h < f.height; ++h, to += f.row) {
       const int64_t from_d = d - s.padding[0], from_h = h - s.padding[1];

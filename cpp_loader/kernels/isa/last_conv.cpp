@@ -63,6 +63,33 @@ void copy_pixel(const float* from, int64_t step, int64_t n, float* to) {
   }
 }
 
+// Vector k of three that hold a[0], b[0], c[0], a[1], ...
+template <int K, int... I>
+SL_INLINE Vector<float> interleaved(Vector<float> a, Vector<float> b, Vector<float> c,
+                                    std::integer_sequence<int, I...>) {
+  const Vector<float> two =
+      __builtin_shufflevector(a, b, ((K * W + I) % 3 == 1 ? W : 0) + (K * W + I) / 3 ...);
+  return __builtin_shufflevector(two, c, ((K * W + I) % 3 == 2 ? W + (K * W + I) / 3 : I)...);
+}
+
+// Copies n pixels of three planes side by side.
+SL_NOINLINE void interleave_three(int64_t n, const float* a, int64_t plane, float* to) {
+  constexpr auto kAll = std::make_integer_sequence<int, W>{};
+  const float *b = a + plane, *c = b + plane;
+  int64_t i = 0;
+  for (; i + W <= n; i += W, to += 3 * W) {
+    const Vector<float> x = load(a + i), y = load(b + i), z = load(c + i);
+    store(to, interleaved<0>(x, y, z, kAll));
+    store(to + W, interleaved<1>(x, y, z, kAll));
+    store(to + 2 * W, interleaved<2>(x, y, z, kAll));
+  }
+  for (; i < n; ++i, to += 3) {
+    to[0] = a[i];
+    to[1] = b[i];
+    to[2] = c[i];
+  }
+}
+
 // Fills a row of the frame with columns [first, last) of the input.
 SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const float* from,
                                int64_t first, int64_t last, float* to) {
@@ -70,6 +97,9 @@ SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const floa
   if (c.x_channel == 1 && c.x_column == n && f.pixel == n) {
     copy_pixel(from + first * n, 1, (last - first) * n, to);
     return;
+  }
+  if (c.x_column == 1 && n == 3 && f.pixel == 3) {
+    return interleave_three(last - first, from + first, c.x_channel, to);
   }
   if (c.x_column == 1) {  // channel by channel, to read whole rows
     for (int64_t i = 0; i < n; ++i) {

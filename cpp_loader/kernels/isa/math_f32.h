@@ -83,8 +83,7 @@ SL_INLINE V exp_tail(V r, V square) {
 }
 template <class V>
 SL_INLINE V exp_reduced(V r) {
-  const V square = r * r;
-  return exp_tail(r, square) * square + (r + 1.0f);
+  return (exp_tail(r, r * r) * r + 1.0f) * r + 1.0f;
 }
 // e^r - 1
 template <class V>

@@ -182,6 +182,27 @@ SL_INLINE V fold_lanes(V v, F f, std::integer_sequence<int, I...> lanes) {
   else return v;
 }
 
+// The greatest element, of which a NaN may be any: for a softmax, which is NaN then anyway.
+float greatest_number(int64_t n, const float* x) {
+  Vector<float> best[kSums];
+  SL_UNROLL for (int j = 0; j < kSums; ++j) best[j] = splat(-__builtin_inff());
+  float most = -__builtin_inff();
+  in_stretches(n, [&](int64_t i, int64_t last) SL_ALWAYS {
+    for (; i + kSums * kLanesF <= last; i += kSums * kLanesF) {
+      SL_UNROLL for (int j = 0; j < kSums; ++j) {
+        best[j] = at_least(load(x + i + j * kLanesF), best[j]);
+      }
+    }
+    for (; i + kLanesF <= last; i += kLanesF) best[0] = at_least(load(x + i), best[0]);
+    for (; i < last; ++i) most = x[i] > most ? x[i] : most;
+  });
+  auto greater = [](Vector<float> a, Vector<float> b) SL_ALWAYS { return at_least(a, b); };
+  Vector<float> top = greater(greater(best[0], best[1]), greater(best[2], best[3]));
+  constexpr auto kAll = std::make_integer_sequence<int, kLanesF>{};
+  const float vectors = fold_lanes<kLanesF / 2>(top, greater, kAll)[0];
+  return vectors > most ? vectors : most;
+}
+
 // The greatest element, or the least.
 template <bool Least>
 float extreme_of_stretch(int64_t n, const float* x) {
@@ -250,7 +271,7 @@ float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
 }
 
 void softmax(int64_t n, const float* x, float* y) {
-  float scale = 1.0f / exp_falling_sum(n, x, extreme<false>(n, x), y);
+  float scale = 1.0f / exp_falling_sum(n, x, greatest_number(n, x), y);
   in_stretches(n, [&](int64_t first, int64_t last) {
     SL_INDEPENDENT
     for (int64_t i = first; i < last; ++i) y[i] *= scale;
@@ -272,7 +293,7 @@ float sum_exp(int64_t n, const float* x, float top) {
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
-  float top = extreme<false>(n, x);
+  float top = greatest_number(n, x);
   float shift = log_f32(exp_falling_sum(n, x, top, nullptr));
   in_stretches(n, [&](int64_t first, int64_t last) {
     SL_INDEPENDENT

@@ -104,6 +104,24 @@ SL_INLINE void store_lanes(double* p, Vector<double> v, __mmask8 lanes) {
   _mm512_mask_storeu_pd(p, lanes, (__m512d)v);
 }
 #else
+#if defined(__AVX2__)
+// Lanes that are set, from the last ones of eight on: where a mask of the first n lanes begins.
+alignas(64) constexpr int32_t kLaneMasks[16] = {-1, -1, -1, -1, -1, -1, -1, -1,
+                                                0,  0,  0,  0,  0,  0,  0,  0};
+SL_INLINE __m256i mask_of_first(int lanes, int n) {
+  n = n < 0 ? 0 : n > lanes ? lanes : n;
+  return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(kLaneMasks + 8 - 8 / lanes * n));
+}
+// Loads the first n lanes; the others are zero, and their memory is not read.
+SL_INLINE Vector<float> load_first(const float* p, int n) {
+  if (n >= 8) return load(p);
+  return (Vector<float>)_mm256_maskload_ps(p, mask_of_first(8, n));
+}
+SL_INLINE Vector<double> load_first(const double* p, int n) {
+  if (n >= 4) return load(p);
+  return (Vector<double>)_mm256_maskload_pd(p, mask_of_first(4, n));
+}
+#else
 template <class T>
 SL_INLINE Vector<T> load_first(const T* p, int n) {
   if (n >= kLanes<T>) return load(p);
@@ -111,6 +129,7 @@ SL_INLINE Vector<T> load_first(const T* p, int n) {
   for (int i = 0; i < n; ++i) v[i] = p[i];
   return v;
 }
+#endif
 template <class T>
 SL_INLINE void store_first(T* p, Vector<T> v, int n) {
   if (n >= kLanes<T>) {
@@ -129,9 +148,7 @@ SL_INLINE int first_lanes(int n) {
 }
 template <class T>
 SL_NOINLINE Vector<T> load_few(const T* p, int n) {
-  Vector<T> v{};
-  for (int i = 0; i < n; ++i) v[i] = p[i];
-  return v;
+  return load_first(p, n);
 }
 template <class T>
 SL_NOINLINE void store_few(T* p, Vector<T> v, int n) {

@@ -152,15 +152,27 @@ ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
 
 namespace {
 
-// Calls f(image, group) for all of them, in parallel when there are enough.
+// Calls f(image, first group, last group) for all of them, in parallel when there are enough.
 template <class F>
-void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
+void for_groups(int64_t images, int64_t groups, int64_t work, F f) {
   int64_t count = images * groups;
   auto run = [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) f(i / groups, i % groups);
+    for (int64_t i = begin; i < end;) {
+      const int64_t image = i / groups, next = std::min(end, (image + 1) * groups);
+      f(image, i - image * groups, next - image * groups);
+      i = next;
+    }
   };
   if (count < 2 * kernels::thread_count()) run(0, count);
   else kernels::parallel_for(count, 200'000 / std::max<int64_t>(1, work) + 1, run);
+}
+
+// Calls f(image, group) for all of them, in parallel when there are enough.
+template <class F>
+void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
+  for_groups(images, groups, work, [&](int64_t image, int64_t first, int64_t last) {
+    for (int64_t group = first; group < last; ++group) f(image, group);
+  });
 }
 
 template <class T>
@@ -172,16 +184,17 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
   int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
   int64_t weights = shape.outputs * shape.channels * shape.taps();
   const auto& functions = kernels::kernels().conv<T>();
-  for_each_group(x.size(0), s.groups, out * shape.channels * shape.taps(),
-                 [&](int64_t image, int64_t group) {
-                   Conv<T> c;
-                   c.shape = shape;
-                   c.x = x.data<T>() + (image * s.groups + group) * in;
-                   c.w = w.data<T>() + group * weights;
-                   c.bias = bias.defined() ? bias.data<T>() + group * shape.outputs : nullptr;
-                   c.y = y.data<T>() + (image * s.groups + group) * out;
-                   functions.convolve(c);
-                 });
+  for_groups(x.size(0), s.groups, out * shape.channels * shape.taps(),
+             [&](int64_t image, int64_t first, int64_t last) {
+               Conv<T> c;
+               c.shape = shape;
+               c.groups = last - first;
+               c.x = x.data<T>() + (image * s.groups + first) * in;
+               c.w = w.data<T>() + first * weights;
+               c.bias = bias.defined() ? bias.data<T>() + first * shape.outputs : nullptr;
+               c.y = y.data<T>() + (image * s.groups + first) * out;
+               functions.convolve(c);
+             });
 }
 
 // Adds the columns of a patch matrix [outputs * taps][pixels] to the pixels they belong to.

@@ -220,12 +220,22 @@ Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, A
 }
 
 // Whether aten::conv2d is faster: its vectors hold the pixels of one output channel, those here the
-// output channels of one pixel, which are too few to fill a vector. Channels-last images would have
-// to be converted first.
+// output channels of one pixel, which may be too few to fill a vector. Channels-last images would
+// have to be converted first.
 bool leaves_lanes_empty(const Layer& layer, const Tensor& x) {
   constexpr int64_t kFew = 4, kWorthTurning = 9;
   return layer.groups == 1 && layer.shape.outputs <= kFew &&
          (x.is_contiguous() || layer.shape.taps() >= kWorthTurning);
+}
+
+// Whether the image comes and goes with its channels first, and converting it twice would take
+// longer than what is gained.
+bool stays_in_planes(const Layer& layer, const Tensor& x, Args args) {
+  constexpr int64_t kFewChannels = 8;
+  if (!x.is_contiguous() || is_in_format(x, kChannelsLast)) return false;
+  if (args.integer(9) != kContiguous || !args.none(7)) return false;
+  if (layer.groups > 1) return layer.shape.channels < kFewChannels;
+  return layer.shape.taps() == 1;
 }
 
 Tensor convolve(Context& ctx, Args args) {
@@ -234,7 +244,7 @@ Tensor convolve(Context& ctx, Args args) {
   Tensor y;
   const Tensor& x = args.tensor(0);
   const bool settled = is_float(x) && layer.settle(x.sizes(), args);
-  if (settled && !leaves_lanes_empty(layer, x)) {
+  if (settled && !leaves_lanes_empty(layer, x) && !stays_in_planes(layer, x, args)) {
     y = convolve_last(args, layer, e);
   } else {
     Value values[7] = {settled ? Value(to_contiguous(x)) : args[0],
