@@ -197,8 +197,8 @@ SL_OP(aten_scaled_dot_product_attention) {
   Attention a;
   a.causal = args.boolean(5);
   SL_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
-           "Expected query, key, and value to all be  at least 2 dimensional, but got Query dim: ",
-           query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
+           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ",
+           query.dim(), " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
   SL_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(),
            "Expected query, key, and value to have the same dtype, but got query.dtype: ",
            dtype_c_name(query.dtype()), " key.dtype: ", dtype_c_name(key.dtype()),

@@ -42,8 +42,8 @@ def scaled_dot_product_attention(
         )
     if min(len(t._size) for t in (query, key, value)) < 2:
         raise RuntimeError(
-            "Expected query, key, and value to all be  at least 2 dimensional, but got Query dim: "
-            f"{query.dim()}, Key dim: {key.dim()} and Value dim: {value.dim()} instead."
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
     if attn_mask is not None:
         flash = fits_flash(query, key, value, dropout_p, enable_gqa)
