@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from .main import FAULT, LACKING, OK, limits_of
+from .main import FAULT, LACKING, OK, add_archive, limits_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
 
 
 def run(options: argparse.Namespace, out: Output) -> int:

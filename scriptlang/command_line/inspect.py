@@ -8,14 +8,16 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from .main import UsageError, limits_of
+from .main import UsageError, add_archive, add_method, limits_of
 from .output import Output, Tree, count_text, size_text
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     command.add_argument("--code", action="store_true", help="print the program too")
-    command.add_argument("--depth", type=int, default=3, help="of the tree of modules (3)")
+    command.add_argument(
+        "--depth", type=int, default=3, help="levels of the tree of modules to show (3)"
+    )
     command.add_argument(
         "--shapes",
         action="append",
@@ -26,14 +28,14 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory",
         action="store_true",
-        help="print where the tensors may lie, for inputs of --shapes",
+        help="print a plan that places all tensors in memory, for inputs of --shapes",
     )
     command.add_argument(
         "--work",
         action="store_true",
         help="print the FLOPs and bytes of each node, for inputs of --shapes",
     )
-    command.add_argument("--method", default="forward", help="of --shapes, --memory and --html")
+    add_method(command, "which method --shapes, --memory, --work and --html are about")
     command.add_argument(
         "--optimized", action="store_true", help="show the optimised graph with --shapes"
     )
@@ -43,10 +45,12 @@ def add(command: argparse.ArgumentParser) -> None:
         help="print the register code that the native engine runs, too",
     )
     command.add_argument(
-        "--html", metavar="FILE.html", help="write a page that shows all of it, to be opened alone"
+        "--html", metavar="FILE.html", help="write a page that shows all of it, in one file"
     )
     command.add_argument(
-        "--profile", metavar="TRACE.json", help="of `scriptlang profile --trace`: heat for --html"
+        "--profile",
+        metavar="TRACE.json",
+        help="a trace of `scriptlang profile --trace`: the page of --html shows its times",
     )
 
 

@@ -9,17 +9,19 @@ from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archives", nargs="+", metavar="archive")
+    command.add_argument(
+        "archives", nargs="+", metavar="archive", help="files of torch.jit.save or scriptlang"
+    )
     which = command.add_mutually_exclusive_group()
     which.add_argument(
         "--method",
         dest="methods",
         action="append",
         metavar="NAME",
-        help="what will be called, instead of forward; repeatable",
+        help="a method that will be called, instead of forward; repeatable",
     )
     which.add_argument(
-        "--all-methods", action="store_true", help="whatever the archives hold may be called"
+        "--all-methods", action="store_true", help="any method of the archives may be called"
     )
 
 
