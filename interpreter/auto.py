@@ -82,7 +82,8 @@ class ObjectEngine(AutoEngine):
         return kept(self.choices, key, lambda: self._fitting(function, classes=key[1]))
 
     def _fitting(self, *functions: Function, classes: frozenset[T.ClassType] = NONE) -> Engine:
-        if functions and all(f.ready() is not None for f in functions):
+        ready = functions and all(f.ready() is not None for f in functions)
+        if ready and not any(map(takes_generators, functions)):
             return engine("native")
         from .reach import classes_in, is_for_python
 
@@ -119,12 +120,15 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     """The engine on which "auto" runs these functions.
 
     It is the native engine if that is available and has all their operators, and a Trial if they
-    may well run without those that it lacks; else the Python engine.
+    may well run without those that it lacks; else the Python engine.  That runs functions that take
+    generators, too.
     """
     if "native" not in available():
         native.warn_if_lost()
         return engine("python")
     functions = tuple(functions)
+    if any(map(takes_generators, functions)):
+        return engine("python")
     lacking = set(missing_from(engine("native"), functions, classes))
     if not lacking:
         if "engines" in logs.topics:
@@ -139,6 +143,11 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
         how = "native as long as it does not reach it" if trial else "python"
         logs.say("engines", f"{names}: {how}; the native engine lacks {', '.join(sorted(lacking))}")
     return trial or engine("python")
+
+
+def takes_generators(function: Function) -> bool:
+    """Whether an argument may be a Generator, which Python cannot hand to the native engine."""
+    return any("Generator" in str(a.type) for a in function.schema.arguments)
 
 
 def missing_from(
