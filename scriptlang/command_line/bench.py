@@ -20,6 +20,7 @@ from .main import (
     add_method,
     load_module,
     method_of,
+    positive,
 )
 from .output import Output
 
@@ -30,7 +31,7 @@ def add(command: argparse.ArgumentParser) -> None:
     add_method(command, "which method to measure")
     add_engine(command)
     command.add_argument(
-        "--seconds", type=float, default=2.0, help="how long each measurement lasts (2)"
+        "--seconds", type=positive(float), default=2.0, help="how long each measurement lasts (2)"
     )
     command.add_argument(
         "--threads", default="", metavar="N,N", help="numbers of threads to measure with (1)"
@@ -195,6 +196,8 @@ def onnx_runner(path: str, args: list[Any]) -> Runner:
         import onnxruntime
     except ImportError:
         raise InputError(f"--against {path}: onnxruntime is not installed") from None
+    with open(path, "rb"):  # raises an error that names it if it is not there
+        pass
 
     def make(n: int) -> Callable[[], Any]:
         settings = onnxruntime.SessionOptions()

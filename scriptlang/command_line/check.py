@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     for error in report.errors:
         out.complaint(str(error))
     if report.errors:
-        out.text(f"{options.archive}: {len(report.errors)} methods do not compile")
+        out.text(f"{options.archive}: methods that do not compile: {len(report.errors)}")
     else:
         out.text(report.availability())
     return code

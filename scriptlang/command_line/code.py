@@ -19,7 +19,8 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--grep",
         metavar="TEXT",
-        help="print only the lines that contain this text, with their places",
+        help="print only the lines that contain this text, with their places; if none does, "
+        "the exit code is 1",
     )
 
 

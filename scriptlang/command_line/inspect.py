@@ -103,9 +103,12 @@ def engines_with(report: Any, operator: str) -> list[str]:
 
 
 def print_report(report: Any, options: argparse.Namespace, out: Output) -> None:
-    out.heading(
-        f"{report.name} (archive version {report.version}, {report.producer}), "
-        f"{report.modules} modules, {report.parameters:,} parameters and buffers, "
+    from ..programs.inspection import number
+
+    out.heading(report.name)
+    out.text(f"  archive version {report.version}, {report.producer}")
+    out.text(
+        f"  {number(report.modules, 'module')}, {report.parameters:,} parameters and buffers, "
         f"{report.parameter_bytes:,} bytes"
     )
     out.tree(tree_of(report.tree, options.depth))
@@ -187,6 +190,8 @@ def print_shapes(options: argparse.Namespace, out: Output) -> int:
             out.data({**facts, "results": plan.results, "buffers": buffers})
         else:
             out.text(str(plan))
+            if plan.unplanned:
+                out.remark(GIVE_SHAPES)
         return 0
     if options.work:
         return print_work(shaped, out)
@@ -226,6 +231,9 @@ def shaped_graph(options: argparse.Namespace, optimized: bool) -> Any:
         raise UsageError(str(e)) from None
 
 
+GIVE_SHAPES = "give the sizes of all inputs to know more: --shapes x=1,3,224,224"
+
+
 def print_work(shaped: Any, out: Output) -> int:
     from ..observing.static import work_in
 
@@ -251,7 +259,9 @@ def print_work(shaped: Any, out: Output) -> int:
         "lllrr",
         ("node", "bytes"),
     )
-    out.text(f"{count_text(total)}FLOPs; {unknown} nodes of unknown shapes")
+    out.text(f"{count_text(total)} FLOPs; nodes of unknown shapes: {unknown}")
+    if unknown:
+        out.remark(GIVE_SHAPES)
     return 0
 
 

@@ -185,6 +185,19 @@ def parser(given: list[str] | None = None) -> argparse.ArgumentParser:
     return top
 
 
+def positive(kind: type) -> Any:
+    """A type of options for the parser: numbers above zero."""
+
+    def read(text: str) -> Any:
+        value = kind(text)
+        if not 0 < value < float("inf"):
+            raise ValueError
+        return value
+
+    read.__name__ = f"positive {kind.__name__}"
+    return read
+
+
 def add_archive(command: argparse.ArgumentParser) -> None:
     command.add_argument("archive", help="a .pt, .jit or .ptl file of torch.jit.save or scriptlang")
 
@@ -250,7 +263,10 @@ def load_module(path: str, options: argparse.Namespace, out: Output, engine: str
     with out.working(f"reading {path}"):
         module = load(path, engine=engine, limits=limits_of(options))
         if module._type.slot("training") is not None and module._object_.get("training"):
-            out.remark("the module is in training mode, as it was saved")
+            out.remark(
+                "the module is in training mode, as it was saved: dropout and batch norm act as in "
+                "training; call .eval() before you save a model to be used"
+            )
     return module
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import pathlib
 
+from .main import UsageError
 from .output import Output
 
 
@@ -32,7 +33,10 @@ def run(options: argparse.Namespace, out: Output) -> int:
     names: set[str] = set()
     lines = ["# Operators of these programs, for -DSCRIPTLANG_OPS (scriptlang ops):"]
     for archive in options.archives:
-        names.update(reached_operators(archive, methods))
+        try:
+            names.update(reached_operators(archive, methods))
+        except LookupError as e:
+            raise UsageError(str(e)) from None
         called = ", ".join(methods) or "all methods"
         lines.append(f"#   {pathlib.Path(archive).name}: {called}")
     if out.json:

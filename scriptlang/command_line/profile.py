@@ -6,7 +6,7 @@ import argparse
 from typing import Any
 
 from .inputs import add_inputs, arguments, told
-from .main import add_archive, add_engine, add_method, load_module, method_of
+from .main import add_archive, add_engine, add_method, load_module, method_of, positive
 from .output import Output, count_text, size_text
 
 
@@ -21,10 +21,14 @@ def add(command: argparse.ArgumentParser) -> None:
         default="operator",
         help="what the rows stand for (operator)",
     )
-    command.add_argument("--runs", type=int, default=3, help="calls that are profiled (3)")
+    command.add_argument(
+        "--runs", type=positive(int), default=3, help="calls that are profiled (3)"
+    )
     command.add_argument("--top", type=int, default=20, help="rows that are printed (20)")
     command.add_argument("--optimized", action="store_true", help="optimise the module first")
-    command.add_argument("--threads", type=int, help="number of threads of the native engine")
+    command.add_argument(
+        "--threads", type=positive(int), help="number of threads of the native engine"
+    )
     command.add_argument(
         "--roofline",
         action="store_true",

@@ -136,6 +136,36 @@ def test_sizes_of_inputs_are_told_if_the_program_raises(command, capsys):
     assert "cannot be multiplied" in error and "the inputs were x: float32[1, 3]" in error
 
 
+def test_numbers_that_have_to_be_positive(capsys):
+    for argv in (
+        ("bench", "--seconds", "-1"),
+        ("profile", "--runs", "0"),
+        ("profile", "--runs", "x"),
+    ):
+        error = refused(capsys, argv[0], MLP, "--random", "1,6", *argv[1:])
+        assert f"argument {argv[1]}: invalid positive" in error
+
+
+def test_sizes_that_are_not_known_are_asked_for(capsys):
+    for option in ("--memory", "--work"):
+        assert "--shapes x=1,3,224,224" in complained(capsys, "inspect", MLP, option, code=0)
+        assert complained(capsys, "inspect", MLP, option, "--shapes", "x=1,6", code=0) == ""
+
+
+def test_a_model_to_compare_with_that_is_not_there(capsys):
+    pytest.importorskip("onnxruntime")
+    argv = ["bench", MLP, "--random", "1,6", "--seconds", "0.01", "--against", "none.onnx"]
+    assert "none.onnx: No such file" in complained(capsys, *argv, code=1)
+
+
+def test_archives_tell_who_wrote_them(tmp_path, capsys):
+    scriptlang.script(scriptlang.nn.ReLU()).save(tmp_path / "relu.pt")
+    shown = printed(capsys, "inspect", str(tmp_path / "relu.pt"))
+    assert "  archive version 10, scriptlang, with bytecode\n" in shown
+    assert "  1 module, 0 parameters and buffers, 0 bytes\n" in shown
+    assert "  archive version 10, PyTorch 2.1" in printed(capsys, "inspect", MLP)
+
+
 @pytest.mark.parametrize("limit", ["second=3", "seconds=x", "seconds"])
 def test_limits_that_are_none(limit, capsys):
     assert "--limit takes NAME=NUMBER" in complained(capsys, "check", MLP, "--limit", limit)
