@@ -475,6 +475,8 @@ def test_completion_of_bash_completes():
 @pytest.mark.parametrize("command", ["code", "inspect", "ops", "graph", "bytecode"])
 @pytest.mark.parametrize("options", [(), ("--json",), ("--help",)])
 def test_a_pipe_that_nobody_reads_is_no_error(command, options):
+    if command == "ops" and not BOTH:
+        pytest.skip("only the native engine says what it reaches")
     reading, writing = os.pipe()
     os.close(reading)
     try:
