@@ -14,6 +14,7 @@ from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops.shared.generator import Generator
 from . import native
 from .engine import Engine, available, engine
 
@@ -38,6 +39,9 @@ class AutoEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
+        for value in (*args, *(kwargs or {}).values()):
+            if isinstance(value, Generator):  # which Python cannot hand to the native engine
+                return engine("python").run(function, args, kwargs, limits)
         return self.chosen(function, args, kwargs).run(function, args, kwargs, limits)
 
     def direct(self, function: Function) -> Any:
@@ -82,8 +86,7 @@ class ObjectEngine(AutoEngine):
         return kept(self.choices, key, lambda: self._fitting(function, classes=key[1]))
 
     def _fitting(self, *functions: Function, classes: frozenset[T.ClassType] = NONE) -> Engine:
-        ready = functions and all(f.ready() is not None for f in functions)
-        if ready and not any(map(takes_generators, functions)):
+        if functions and all(f.ready() is not None for f in functions):
             return engine("native")
         from .reach import classes_in, is_for_python
 
@@ -120,15 +123,12 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
     """The engine on which "auto" runs these functions.
 
     It is the native engine if that is available and has all their operators, and a Trial if they
-    may well run without those that it lacks; else the Python engine.  That runs functions that take
-    generators, too.
+    may well run without those that it lacks; else the Python engine.
     """
     if "native" not in available():
         native.warn_if_lost()
         return engine("python")
     functions = tuple(functions)
-    if any(map(takes_generators, functions)):
-        return engine("python")
     lacking = set(missing_from(engine("native"), functions, classes))
     if not lacking:
         if "engines" in logs.topics:
@@ -143,11 +143,6 @@ def fitting(functions: Iterable[Function], classes: Iterable[T.ClassType] = ()) 
         how = "native as long as it does not reach it" if trial else "python"
         logs.say("engines", f"{names}: {how}; the native engine lacks {', '.join(sorted(lacking))}")
     return trial or engine("python")
-
-
-def takes_generators(function: Function) -> bool:
-    """Whether an argument may be a Generator, which Python cannot hand to the native engine."""
-    return any("Generator" in str(a.type) for a in function.schema.arguments)
 
 
 def missing_from(
