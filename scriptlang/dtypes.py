@@ -44,6 +44,11 @@ class DType:
     def is_signed(self) -> builtins.bool:
         return self.kind in "ifc"
 
+    @property
+    def c_name(self) -> str:
+        """The type's name in C++, which some of PyTorch's messages have."""
+        return _C_NAMES.get(self.name, self.name)
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -75,6 +80,23 @@ ALL = tuple(
     )
 )
 """All common element types, by code."""
+
+_C_NAMES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "bfloat16": "c10::BFloat16",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
+}
 
 FLOAT8 = tuple(
     DType(*row)
