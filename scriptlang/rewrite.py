@@ -202,6 +202,8 @@ def build(
 ) -> Value:
     """Insert the nodes of an expression; `type` is that of the result without a schema."""
     if isinstance(expr, ast.Name):
+        if expr.id not in values:
+            raise ValueError(f"{expr.id} is none of the variables {', '.join(values)} of the rule")
         return values[expr.id]
     if isinstance(expr, ast.NamedExpr):
         return build(graph, expr.value, values, overloads, type, like)
