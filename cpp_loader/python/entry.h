@@ -20,8 +20,8 @@ namespace nb = nanobind;
 
 class ToNative;
 
-// The arguments of one call: one that is passed before all others (or null), the tuple of positional
-// ones, and a dict of keyword arguments (or null).
+// The arguments of one call: one that is passed before all others (or null), the tuple of those by
+// place, and a dict of keyword arguments (or null).
 struct Given {
   PyObject* first;
   PyObject* others;
