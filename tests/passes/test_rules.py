@@ -113,7 +113,7 @@ def test_an_unknown_variable_is_named():
 
 
 WHY = {
-    "a value is not the constant 0": (
+    "argument 'b' of aten::add is not the constant 0": (
         "add_zero",
         """graph(%x : int, %y : int):
   %r : int = aten::add(%x, %y)
@@ -127,7 +127,7 @@ WHY = {
   return (%r)
 """,
     ),
-    "x is a Tensor, not a int": (
+    "argument 'self' of aten::mul has the type Tensor, not int": (
         "mul_one",
         """graph(%x : Tensor):
   %one : int = prim::Constant[value=1]()
@@ -186,5 +186,5 @@ def test_defaults_of_a_pattern_are_those_of_the_schema():
   return (%r)
 """
     node = list(parse(text).nodes)[-1]
-    assert rule.match(node) == "argument 2 of aten::add.Scalar is not its default"
+    assert rule.match(node) == "argument 'alpha' of aten::add is not its default"
     assert not isinstance(rule.match(list(parse(text.replace("=2", "=1")).nodes)[-1]), str)
