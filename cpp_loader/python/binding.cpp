@@ -21,6 +21,7 @@
 #include "convert.h"
 #include "errors.h"
 #include "gil.h"
+#include "grad_mode.h"
 #include "memory.h"
 #include "mirrors.h"
 #include "names.h"
@@ -226,6 +227,9 @@ NB_MODULE(_native, m) {
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");
   m.def("set_num_threads", &kernels::set_thread_count, nb::arg("n"));
   m.def("get_num_threads", &kernels::thread_count);
+  m.def(
+      "set_grad_enabled", [](bool on) { grad_enabled = on; }, nb::arg("on"),
+      "Set whether programs that this thread calls find derivatives to be recorded.");
   m.def("generator_state", &generator_state,
         "(seed, 624 words, position, spare normal value or None) of the generator of random "
         "operators; None where it is as it was last told or asked.");

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import get_ident, local
 from typing import Any
 
@@ -59,7 +60,8 @@ def tracing() -> Any:
 class GradMode(local):
     """The autograd mode, which is thread-local.
 
-    enabled: whether operators are recorded; on until a program turns it off. is_quiet: whether a
+    enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
+    also tells the native engine, once that is loaded. is_quiet: whether a
     kernel is running: its own calls of operators are not recorded. program: the run of a program
     that makes the calls, if any; its `place()` returns a function that tells the source position at
     that time.
@@ -68,6 +70,17 @@ class GradMode(local):
     enabled = True
     is_quiet = False
     program: Any = None
+
+    def turn(self, on: bool) -> bool:
+        """Set whether operators are recorded; return whether they were before."""
+        was, self.enabled = self.enabled, on
+        if tells:
+            tells[0](on)
+        return was
+
+
+tells: list[Callable[[bool], None]] = []
+"""The native engine's function that sets the mode of the calling thread, once it is loaded."""
 
 
 mode = GradMode()
