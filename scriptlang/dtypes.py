@@ -6,6 +6,7 @@ In a program, a dtype is an int, PyTorch's ScalarType code; `DType` is its form 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
@@ -200,6 +201,9 @@ def as_dtype(value: Any) -> DType:
 
 _default = float32
 
+on_default: list[Callable[[], None]] = []
+"""What is called after the default dtype was set."""
+
 
 def get_default_dtype() -> DType:
     """The dtype of new tensors made from Python floats."""
@@ -215,6 +219,8 @@ def set_default_dtype(dtype: Any) -> None:
     if not chosen.is_floating_point:
         raise TypeError(f"the default type must be floating point, not {chosen}")
     _default = chosen
+    for told in on_default:
+        told()
 
 
 DISPLAY = {
