@@ -79,7 +79,8 @@ def with_other_default(engine: Engine) -> Engine:
 
     if engine.name == "native" and not isinstance(engine, AutoEngine):
         raise NotImplementedError(
-            f"the native engine knows no default dtype but float32, and it is {get_default_dtype()}: "
+            "the native engine knows no default dtype but float32, and it is "
+            f"{get_default_dtype()}: "
             'call set_default_dtype(float32), or use engine="python"'
         )
     return engine_called("python")

@@ -5,9 +5,9 @@ from __future__ import annotations
 from threading import Thread
 
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.interpreter import native
 from scriptlang.ops.calling.current import mode, tells
 
 

@@ -3,9 +3,9 @@
 import io
 
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.interpreter import native
 
 NATIVE = pytest.mark.skipif(native.load()[0] is None, reason="there is no native engine")
 
@@ -56,7 +56,7 @@ def test_programs_make_tensors_of_the_default_dtype(engine):
 @NATIVE
 def test_the_native_engine_alone_refuses_another_one(double):
     function = scriptlang.ScriptFunction(made._function, "native")
-    with pytest.raises(NotImplementedError, match=r"float32, and it is torch.float64: call set_def"):
+    with pytest.raises(NotImplementedError, match=r"float32, and it is torch.float64: call"):
         function(scriptlang.ones(2))
     scriptlang.set_default_dtype(scriptlang.float32)
     assert dtypes_of(function) == {scriptlang.float32}

@@ -108,9 +108,7 @@ def _check_attention_mask(mask, query, is_causal: bool, flash: bool) -> None:
             f"query.dtype: {query.dtype.c_name} instead."
         )
     if flash and mask.dim() == 1:
-        raise IndexError(
-            "Dimension out of range (expected to be in range of [-1, 0], but got -2)"
-        )
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
     if is_causal and not (flash and mask.dim() in (2, 4) and not mask.requires_grad):
         raise RuntimeError(
             "_scaled_dot_product_attention: Explicit attn_mask should not be set "
