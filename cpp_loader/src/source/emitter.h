@@ -157,7 +157,8 @@ class Emitter {
 
   // calls.cpp
   Meaning call(const Node& node, T expected);
-  std::vector<Operand> arguments(const Node& node);
+  std::vector<Operand> arguments(const Node& node, bool second_is_number = false);
+  Operand second_operand(const Node& node);
   Operand operand(const Node& node, T expected = nullptr);
   Meaning call_operator(const std::string& name, std::vector<Operand> operands, const Node& node);
   Meaning call_routine(Routine* routine, std::vector<Operand> operands, const Node& node);
