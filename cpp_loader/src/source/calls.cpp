@@ -40,6 +40,14 @@ bool takes_number(std::string_view name, const Node& call) {
   return known && call.items.size() >= 2 && !(name == "aten::div" && !call.more.empty());
 }
 
+// Context managers of autocast for the CPU, and which arguments tell device and enabled.
+struct Autocast {
+  std::string_view name;
+  int device, enabled;
+};
+constexpr Autocast kAutocasts[] = {{"__torch__.torch.amp.autocast_mode.autocast", 0, 2},
+                                   {"__torch__.torch.cpu.amp.autocast_mode.autocast", -1, 0}};
+
 constexpr size_t kMostListed = 64;  // the most elements of a default list that each call makes anew
 
 }  // namespace
@@ -150,6 +158,7 @@ Meaning Emitter::call(const Node& node, T expected) {
       code_.emit(Opcode::CREATE_OBJECT, code_.type(declared->type));
       Routine* start = declared->method("__init__");
       if (!start) return on_stack(declared->type);
+      check_autocast(Types::text(declared->type), node);
       int kept = code_.fresh();
       code_.emit(Opcode::STORE, kept);
       std::vector<Operand> operands(1);
@@ -166,6 +175,32 @@ Meaning Emitter::call(const Node& node, T expected) {
   }
 }
 
+// Refuses an autocast object that would have an effect: the conversions are placed by a pass over
+// graphs, which this compiler does not have. Code that PyTorch froze has them, and sets the
+// object's attributes without `__init__`.
+void Emitter::check_autocast(const std::string& type, const Node& node) {
+  for (const Autocast& known : kAutocasts) {
+    if (type != known.name) continue;
+    auto literal = [&](int at) {
+      return at >= 0 && size_t(at) < node.items.size() ? expression(*node.items[size_t(at)])
+                                                       : Meaning();
+    };
+    Meaning device = literal(known.device);
+    if (device.kind == Meaning::Constant && device.constant.is_string() &&
+        device.constant.as_string() != "cpu") {
+      return;
+    }
+    Meaning enabled = literal(known.enabled);
+    if (enabled.kind == Meaning::Constant && enabled.constant.is_bool() &&
+        !enabled.constant.as_bool()) {
+      return;
+    }
+    fail(node,
+         "autocast takes effect only where Python compiles the program; `scriptlang compile` "
+         "writes an archive in which it has");
+  }
+}
+
 // Calls a method of an object that is on the stack, or the object itself.
 Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
   Declared* declared = types_.declared(owner.type);
@@ -174,6 +209,7 @@ Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
     routine = declared->method(declared->is_module() ? "forward" : "__call__");
   }
   if (!routine) fail(node, "a value of type ", Types::text(owner.type), " cannot be called");
+  if (routine->short_name() == "__init__") check_autocast(Types::text(owner.type), node);
   std::vector<Operand> operands{std::move(owner)};
   for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
   if (!declared->is_interface()) return call_routine(routine, std::move(operands), node);

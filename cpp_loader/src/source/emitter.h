@@ -164,6 +164,7 @@ class Emitter {
   Meaning call_routine(Routine* routine, std::vector<Operand> operands, const Node& node);
   Meaning call_unknown(const std::string& name, const Node& node);
   Meaning call_value(Meaning callee, Operand owner, const Node& node);
+  void check_autocast(const std::string& type, const Node& node);
   Meaning make_named_tuple(T type, std::vector<Operand> operands, const Node& node);
   Match matched(const Candidates& candidates, const std::vector<Operand>& operands,
                 const Node& node);
