@@ -120,3 +120,30 @@ def test_dropout_between_layers_draws_the_same_numbers(kind, bidirectional):
         want = op.kernel(*args)
         for got, expected in zip(run_natively(op, args, seed=7), want):
             np.testing.assert_allclose(got._array, expected._array, rtol=1e-5, atol=2e-6)
+
+
+@pytest.mark.parametrize("kind", ["lstm", "gru"])
+def test_layers_of_bfloat16(kind):
+    """Every layer, and what follows, gets bfloat16; results are those of float32, rounded."""
+    count = 2 if kind == "lstm" else 1
+    floating = [
+        floats(3, 4, INPUTS),
+        *(floats(LAYERS, 4, HIDDEN) for _ in range(count)),
+        *parameters(kind, True, 1, np.float32),
+    ]
+    op = table.find(f"aten::{kind}", "input")
+
+    def results(tensors, run=op.kernel):
+        x, *rest = tensors
+        state = rest[:count] if kind == "lstm" else rest[0]
+        return run(x, state, rest[count:], True, LAYERS, 0.0, False, False, False)
+
+    small = [t.bfloat16() for t in floating]
+    got = results(small)
+    assert [str(t.dtype) for t in got] == ["torch.bfloat16"] * (count + 1)
+    for y, want in zip(got, results([t.float() for t in small])):
+        np.testing.assert_allclose(y.float()._array, want._array, atol=0.02)
+    if not native.why_absent():
+        for y, want in zip(results(small, lambda *a: run_natively(op, a)), got):
+            assert y.dtype == want.dtype
+            np.testing.assert_allclose(y.float()._array, want.float()._array, atol=0.02)

@@ -29,6 +29,25 @@ const Promoted* promoted(const Signature& signature) {
   return nullptr;
 }
 
+// Operators whose second argument PyTorch's executor takes as a number if it is a constant tensor
+// of rank 0. So int64 plus a constant of float64 is float32, as with a number. A trace has such
+// constants for the numbers of Python.
+constexpr std::string_view kTakeNumbers[] = {"aten::add", "aten::sub", "aten::mul", "aten::div"};
+
+bool takes_number(std::string_view name, const Node& call) {
+  const bool known =
+      std::find(std::begin(kTakeNumbers), std::end(kTakeNumbers), name) != std::end(kTakeNumbers);
+  return known && call.items.size() >= 2 && !(name == "aten::div" && !call.more.empty());
+}
+
+// Context managers of autocast for the CPU, and which arguments tell device and enabled.
+struct Autocast {
+  std::string_view name;
+  int device, enabled;
+};
+constexpr Autocast kAutocasts[] = {{"__torch__.torch.amp.autocast_mode.autocast", 0, 2},
+                                   {"__torch__.torch.cpu.amp.autocast_mode.autocast", -1, 0}};
+
 constexpr size_t kMostListed = 64;  // the most elements of a default list that each call makes anew
 
 }  // namespace
@@ -46,12 +65,43 @@ Operand Emitter::operand(const Node& node, T expected) {
   return made;
 }
 
-std::vector<Operand> Emitter::arguments(const Node& node) {
+// The second argument of an operator of kTakeNumbers: a constant tensor of rank 0 is a number.
+Operand Emitter::second_operand(const Node& node) {
+  Operand made;
+  made.begin = code_.size();
+  Meaning meaning = expression(node);
+  if (meaning.kind == Meaning::Constant && meaning.constant.is_tensor() &&
+      meaning.constant.as_tensor().defined()) {
+    const Tensor& tensor = meaning.constant.as_tensor();
+    const ScalarType type = tensor.dtype();
+    if (tensor.dim() == 0 && (is_integral(type, false) || is_floating(type) || is_complex(type))) {
+      Scalar number = Scalar::of(meaning.constant);
+      if (number.kind == Scalar::Int) {
+        meaning = constant_of(Value(number.i), types_.integer);
+      } else if (number.kind == Scalar::Double) {
+        meaning = constant_of(Value(number.d), types_.real);
+      } else {
+        meaning = constant_of(Value(number.to_complex()), types_.complex);
+      }
+    }
+  }
+  made.type = push(&meaning, node);
+  made.open = std::move(meaning.open);
+  made.unknown = meaning.unknown;
+  made.end = code_.size();
+  return made;
+}
+
+std::vector<Operand> Emitter::arguments(const Node& node, bool second_is_number) {
   std::vector<Operand> made;
   const size_t count = node.items.size() + node.more.size();
   if (count > kMostArguments) fail(node, "a call has over ", kMostArguments, " arguments");
   made.reserve(count);
-  for (const Node* item : node.items) made.push_back(operand(*item));
+  for (const Node* item : node.items) {
+    const bool may_be_number =
+        second_is_number && made.size() == 1 && made[0].type == types_.tensor;
+    made.push_back(may_be_number ? second_operand(*item) : operand(*item));
+  }
   for (const Node* keyword : node.more) {
     made.push_back(operand(*keyword->a));
     made.back().name = keyword->text;
@@ -88,7 +138,8 @@ Meaning Emitter::call(const Node& node, T expected) {
       std::vector<Operand> operands;
       if (callee.bound) operands = one(callee.type, begin);
       if (session_.candidates(callee.name).empty()) return call_unknown(callee.name, node);
-      for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
+      const bool number = !callee.bound && takes_number(callee.name, node);
+      for (Operand& argument : arguments(node, number)) operands.push_back(std::move(argument));
       return call_operator(callee.name, std::move(operands), node);
     }
     case Meaning::Routine_: return call_routine(callee.routine, arguments(node), node);
@@ -107,6 +158,7 @@ Meaning Emitter::call(const Node& node, T expected) {
       code_.emit(Opcode::CREATE_OBJECT, code_.type(declared->type));
       Routine* start = declared->method("__init__");
       if (!start) return on_stack(declared->type);
+      check_autocast(Types::text(declared->type), node);
       int kept = code_.fresh();
       code_.emit(Opcode::STORE, kept);
       std::vector<Operand> operands(1);
@@ -123,6 +175,32 @@ Meaning Emitter::call(const Node& node, T expected) {
   }
 }
 
+// Refuses an autocast object that would have an effect: the conversions are placed by a pass over
+// graphs, which this compiler does not have. Code that PyTorch froze has them, and sets the
+// object's attributes without `__init__`.
+void Emitter::check_autocast(const std::string& type, const Node& node) {
+  for (const Autocast& known : kAutocasts) {
+    if (type != known.name) continue;
+    auto literal = [&](int at) {
+      return at >= 0 && size_t(at) < node.items.size() ? expression(*node.items[size_t(at)])
+                                                       : Meaning();
+    };
+    Meaning device = literal(known.device);
+    if (device.kind == Meaning::Constant && device.constant.is_string() &&
+        device.constant.as_string() != "cpu") {
+      return;
+    }
+    Meaning enabled = literal(known.enabled);
+    if (enabled.kind == Meaning::Constant && enabled.constant.is_bool() &&
+        !enabled.constant.as_bool()) {
+      return;
+    }
+    fail(node,
+         "autocast takes effect only where Python compiles the program; `scriptlang compile` "
+         "writes an archive in which it has");
+  }
+}
+
 // Calls a method of an object that is on the stack, or the object itself.
 Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
   Declared* declared = types_.declared(owner.type);
@@ -131,6 +209,7 @@ Meaning Emitter::call_value(Meaning callee, Operand owner, const Node& node) {
     routine = declared->method(declared->is_module() ? "forward" : "__call__");
   }
   if (!routine) fail(node, "a value of type ", Types::text(owner.type), " cannot be called");
+  if (routine->short_name() == "__init__") check_autocast(Types::text(owner.type), node);
   std::vector<Operand> operands{std::move(owner)};
   for (Operand& argument : arguments(node)) operands.push_back(std::move(argument));
   if (!declared->is_interface()) return call_routine(routine, std::move(operands), node);

@@ -157,12 +157,14 @@ class Emitter {
 
   // calls.cpp
   Meaning call(const Node& node, T expected);
-  std::vector<Operand> arguments(const Node& node);
+  std::vector<Operand> arguments(const Node& node, bool second_is_number = false);
+  Operand second_operand(const Node& node);
   Operand operand(const Node& node, T expected = nullptr);
   Meaning call_operator(const std::string& name, std::vector<Operand> operands, const Node& node);
   Meaning call_routine(Routine* routine, std::vector<Operand> operands, const Node& node);
   Meaning call_unknown(const std::string& name, const Node& node);
   Meaning call_value(Meaning callee, Operand owner, const Node& node);
+  void check_autocast(const std::string& type, const Node& node);
   Meaning make_named_tuple(T type, std::vector<Operand> operands, const Node& node);
   Match matched(const Candidates& candidates, const std::vector<Operand>& operands,
                 const Node& node);

@@ -155,7 +155,8 @@ def run_direction(step, gates, sizes, h, c, w, reverse: bool):
     Sequences are sorted by length, longest first.  Returns (outputs, last h, last c).
     """
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    outputs = np.empty((len(gates), h.shape[-1]), gates.dtype)
+    # The gates of bfloat16 are float32, since NumPy makes its products so.
+    outputs = np.empty((len(gates), h.shape[-1]), h.dtype)
     last_h, last_c = h.copy(), c.copy()
     for t in range(len(sizes))[::-1] if reverse else range(len(sizes)):
         n = sizes[t]
