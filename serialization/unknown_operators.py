@@ -11,7 +11,7 @@ from ..frontend.overloads import operators
 from ..frontend.overloads.matching import NoOverload
 from ..frontend.values.simple import SimpleValue
 from ..frontend.values.sugared import Arg, BuiltinOperator, ConstantValue, SugaredValue
-from ..tensors import Tensor
+from ..passes import take_numbers
 from ..type_variables import has_variables
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ class KnownOperator(BuiltinOperator):
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
     ) -> SugaredValue:
-        if self.name in TAKE_NUMBERS and not (self.name == "aten::div" and kwargs):
+        if self.name in take_numbers.OPERATORS and not (self.name == "aten::div" and kwargs):
             args = with_number(b, args)
         try:
             return self.known(b, args, kwargs, span)
@@ -50,19 +50,11 @@ class KnownOperator(BuiltinOperator):
         return b.call_operator(self.name, args, kwargs, span)
 
 
-TAKE_NUMBERS = ("aten::add", "aten::sub", "aten::mul", "aten::div")
-"""Operators whose second argument PyTorch's executor takes as a number if it is a constant tensor
-of rank 0.  So int64 plus a constant of float64 is float32, as with a number.  A trace has such
-constants for the numbers of Python."""
-
-
 def with_number(b: Builder, args: Sequence[Arg]) -> Sequence[Arg]:
     """The arguments of a call, the second one as a number if it is a constant tensor of rank 0."""
     constant = getattr(args[1].value, "constant", None) if len(args) > 1 else None
-    if not isinstance(constant, Tensor) or constant.dim() or constant.is_quantized:
-        return args
-    number = constant.item()
-    if type(number) is bool or args[0].value.type(b, args[0].span) != T.TENSOR:
+    number = take_numbers.number_in(constant)
+    if number is None or args[0].value.type(b, args[0].span) != T.TENSOR:
         return args
     return [args[0], Arg(ConstantValue(number), args[1].span), *args[2:]]
 

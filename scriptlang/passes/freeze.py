@@ -21,7 +21,7 @@ from ..ir import Function, Graph, Node, Value
 from ..objects import Device, EnumValue, ScriptObject
 from ..records import replace
 from ..tensors import Tensor
-from . import pipeline
+from . import pipeline, take_numbers
 from .alias import AliasAnalysis, memory_kinds
 from .effects import is_opaque
 from .points_to import Locations
@@ -58,6 +58,7 @@ def freeze(
     ]
     fold(roots, kept)
     for graph, _ in roots:
+        take_numbers.run(graph)
         pipeline.optimize(graph)
     if any(v is graph.inputs[0] for graph in graphs for v in graph.outputs):
         raise RuntimeError("attempted to freeze a module that return itself")

@@ -11,6 +11,7 @@ from scriptlang.interpreter import engine as engines
 from scriptlang.serialization.pickling import Pickler
 
 import scriptlang
+from scriptlang import nn
 from scriptlang.tensors import Tensor
 from tests.serialization.archives import zipped
 
@@ -95,6 +96,26 @@ def test_what_is_saved_again_gives_the_same(engine):
     scriptlang.load(archive(), engine=engine).save(stored)
     again = scriptlang.load(stored.getvalue(), engine=engine)(scriptlang.arange(1, 4))
     assert [short(y.dtype) for y in again] == [dtype for _, dtype in RESULTS]
+
+
+class Shifted(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("shift", scriptlang.tensor(0.5, dtype=scriptlang.float64))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+        return x + self.shift, x / self.shift, self.shift + x
+
+
+def test_freezing_makes_such_constants_of_buffers():
+    """What is frozen gives the same before and after it is saved."""
+    program, stored = scriptlang.script(Shifted().eval()), io.BytesIO()
+    x = scriptlang.arange(1, 4)
+    assert [short(y.dtype) for y in program(x)] == ["float64"] * 3
+    frozen = scriptlang.freeze(program)
+    frozen.save(stored)
+    for module in (frozen, scriptlang.load(stored.getvalue())):
+        assert [short(y.dtype) for y in module(x)] == ["float32", "float32", "float64"]
 
 
 @pytest.mark.oracle
