@@ -20,38 +20,49 @@ uint64_t saved_registers() noexcept {
 
 constexpr uint64_t kNone = 0, kYmm = 0x06, kZmm = 0xe6;
 
+struct Answers {
+  uint32_t one_c = 0, seven_b = 0, seven_c = 0, seven_one_a = 0;
+  uint64_t saved = 0;
+};
+
+Answers ask() noexcept {
+  Answers found;
+  uint32_t a, b, c, d;
+  if (__get_cpuid(1, &a, &b, &c, &d)) found.one_c = c;
+  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
+    found.seven_b = b;
+    found.seven_c = c;
+    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) found.seven_one_a = a;
+  }
+  if (found.one_c >> 27 & 1) found.saved = saved_registers();
+  return found;
+}
+
 }  // namespace
 
 bool processor_has(const char* name) noexcept {
-  uint32_t a, b, c, d, one_c = 0, seven_b = 0, seven_c = 0, seven_one_a = 0;
-  if (__get_cpuid(1, &a, &b, &c, &d)) one_c = c;
-  if (__get_cpuid_count(7, 0, &a, &b, &c, &d)) {
-    seven_b = b;
-    seven_c = c;
-    if (a >= 1 && __get_cpuid_count(7, 1, &a, &b, &c, &d)) seven_one_a = a;
-  }
+  static const Answers found = ask();  // once: in a virtual machine each question leaves it
   const struct {
     const char* name;
     uint32_t word;
     int bit;
     uint64_t registers;  // that it uses
   } all[] = {
-      {"avx", one_c, 28, kYmm},
-      {"fma", one_c, 12, kYmm},
-      {"f16c", one_c, 29, kYmm},
-      {"avx2", seven_b, 5, kYmm},
-      {"bmi2", seven_b, 8, kNone},
-      {"avx512f", seven_b, 16, kZmm},
-      {"avx512bw", seven_b, 30, kZmm},
-      {"avx512dq", seven_b, 17, kZmm},
-      {"avx512vl", seven_b, 31, kZmm},
-      {"avx512vnni", seven_c, 11, kZmm},
-      {"avx512bf16", seven_one_a, 5, kZmm},
+      {"avx", found.one_c, 28, kYmm},
+      {"fma", found.one_c, 12, kYmm},
+      {"f16c", found.one_c, 29, kYmm},
+      {"avx2", found.seven_b, 5, kYmm},
+      {"bmi2", found.seven_b, 8, kNone},
+      {"avx512f", found.seven_b, 16, kZmm},
+      {"avx512bw", found.seven_b, 30, kZmm},
+      {"avx512dq", found.seven_b, 17, kZmm},
+      {"avx512vl", found.seven_b, 31, kZmm},
+      {"avx512vnni", found.seven_c, 11, kZmm},
+      {"avx512bf16", found.seven_one_a, 5, kZmm},
   };
-  const uint64_t saved = one_c >> 27 & 1 ? saved_registers() : 0;
   for (const auto& one : all) {
     if (std::strcmp(one.name, name) != 0) continue;
-    return (one.word >> one.bit & 1) && (saved & one.registers) == one.registers;
+    return (one.word >> one.bit & 1) && (found.saved & one.registers) == one.registers;
   }
   return false;
 }
