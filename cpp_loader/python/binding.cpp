@@ -16,6 +16,7 @@
 #include <cstring>
 
 #include "../kernels/parallel.h"
+#include "../kernels/processor.h"
 #include "caller.h"
 #include "code_archive.h"
 #include "convert.h"
@@ -111,7 +112,7 @@ std::vector<std::string> cpu_features() {
   std::vector<std::string> names;
 #if defined(__x86_64__)
 #define SL_FEATURE(name) \
-  if (__builtin_cpu_supports(name)) names.emplace_back(name);
+  if (kernels::processor_has(name)) names.emplace_back(name);
   SL_FEATURE("avx")
   SL_FEATURE("fma")
   SL_FEATURE("avx2")
