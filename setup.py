@@ -3,6 +3,7 @@
 Where there is no compiler, or the build fails, the package installs without the native engine and
 leaves the reason in `scriptlang/interpreter/native_build.txt`, which `scriptlang.info()` prints.
 SCRIPTLANG_NATIVE=0 leaves the engine out; SCRIPTLANG_NATIVE=1 makes a failed build an error.
+SCRIPTLANG_ABI3=1 builds a wheel for CPython 3.12 and all later ones.
 """
 
 import os
@@ -17,6 +18,12 @@ from setuptools.command.build_ext import build_ext
 
 ROOT = pathlib.Path(__file__).resolve().parent
 WISH = os.environ.get("SCRIPTLANG_NATIVE", "auto")
+ABI3 = (
+    os.environ.get("SCRIPTLANG_ABI3") == "1"
+    and sys.implementation.name == "cpython"
+    and sys.version_info >= (3, 12)
+    and not sysconfig.get_config_var("Py_GIL_DISABLED")
+)
 REASON = "native_build.txt"
 """The file that says why there is no native engine, beside where it would be."""
 
@@ -92,6 +99,7 @@ class NativeEngine(OptionalExtension):
             "-DSCRIPTLANG_PYTHON=ON",
             "-DSCRIPTLANG_TESTS=OFF",
             "-DSCRIPTLANG_EXAMPLES=OFF",
+            f"-DSCRIPTLANG_ABI3={'ON' if ABI3 else 'OFF'}",
             f"-DPython_EXECUTABLE={sys.executable}",
             f"-DSCRIPTLANG_PYTHON_OUTPUT={target}",
         )
@@ -154,6 +162,7 @@ class NoNativeEngine(OptionalExtension):
 
 
 setup(
-    ext_modules=[Extension("scriptlang.interpreter._native", [])],
+    ext_modules=[Extension("scriptlang.interpreter._native", [], py_limited_api=ABI3)],
+    options={"bdist_wheel": {"py_limited_api": "cp312"}} if ABI3 else {},
     cmdclass={"build_ext": NoNativeEngine if WISH == "0" else NativeEngine},
 )

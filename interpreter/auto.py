@@ -14,6 +14,7 @@ from ..errors import CompileError, GraphError
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
+from ..ops.shared.generator import Generator
 from . import native
 from .engine import Engine, available, engine
 
@@ -38,6 +39,9 @@ class AutoEngine:
         kwargs: Mapping[str, Any] | None = None,
         limits: Limits | None = None,
     ) -> Any:
+        for value in (*args, *(kwargs or {}).values()):
+            if isinstance(value, Generator):  # which Python cannot hand to the native engine
+                return engine("python").run(function, args, kwargs, limits)
         return self.chosen(function, args, kwargs).run(function, args, kwargs, limits)
 
     def direct(self, function: Function) -> Any:

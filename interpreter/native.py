@@ -11,6 +11,7 @@ from functools import cache
 from types import ModuleType
 
 from .. import _checkout, allocations
+from ..ops.calling.current import mode, tells
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -28,6 +29,8 @@ def load() -> tuple[ModuleType | None, str]:
             return None, reason()
         return None, f"its extension module does not load ({e})"
     default_generator.native = allocations.native = _native
+    tells[:] = [_native.set_grad_enabled]
+    mode.turn(mode.enabled)
     return _native, ""
 
 

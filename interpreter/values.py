@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import types as T
 from ..objects import Device, EnumValue, Future, ScriptObject
+from ..ops.shared.generator import Generator
 from ..tensors import Tensor
 
 CLASSES: dict[T.Type, tuple[type, ...]] = {
@@ -23,6 +24,7 @@ CLASSES: dict[T.Type, tuple[type, ...]] = {
 BASES: dict[T.Type, type] = {
     T.TENSOR: Tensor,
     T.DEVICE: Device,
+    T.GENERATOR: Generator,
     T.ANY_TUPLE: tuple,
     T.ANY_CLASS: ScriptObject,
     T.ANY_ENUM: EnumValue,

@@ -114,7 +114,9 @@ class Interpreter:
         except Exception as error:
             raise attach_stack(exceptions.failure(error), self.script_stack()) from None
         finally:
-            mode.enabled, mode.program = was_enabled, outer
+            if mode.enabled is not was_enabled:
+                mode.turn(was_enabled)
+            mode.program = outer
             self.store()
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 

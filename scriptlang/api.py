@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
 
 from ._version import __version__
 from .building import alone
+from .errors import reading
 from .frontend.python import foreign
 from .interpreter import engine as engines
 from .limits import Limits
@@ -88,16 +89,17 @@ def load(
     if weights_only is not None:
         return load_state_dict(source, mmap=mmap)
     contents = Contents(open_source(source, mmap))
-    native = read_native(contents, engine, limits)
-    if native is not None:
-        if _extra_files is not None:
-            from .serialization.archive import Reader
+    with reading(source):
+        native = read_native(contents, engine, limits)
+        if native is not None:
+            if _extra_files is not None:
+                from .serialization.archive import Reader
 
-            Reader(contents).extra_files(_extra_files)
-        return _module(native.root, None, engine, limits)
-    from .serialization.archive import read_archive
+                Reader(contents).extra_files(_extra_files)
+            return _module(native.root, None, engine, limits)
+        from .serialization.archive import read_archive
 
-    archive = read_archive(contents, extra_files=_extra_files, limits=limits)
+        archive = read_archive(contents, extra_files=_extra_files, limits=limits)
     return _module(archive.root, archive.restore if archive.pending else None, engine, limits)
 
 
@@ -119,7 +121,8 @@ def load_state_dict(source: Any, *, mmap: bool | None = None) -> Any:
     """
     from .serialization.checkpoint import read_checkpoint
 
-    return read_checkpoint(source, mmap)
+    with reading(source):
+        return read_checkpoint(source, mmap)
 
 
 @alone
@@ -353,7 +356,7 @@ def compile_archive(
 ) -> ScriptModule:
     """Load an archive and write it again with bytecode for the engines, so that it loads faster.
 
-    The C++ engine can then load it too, since it reads bytecode but no source. scriptlang and
+    A C++ library that was built without the compiler of sources loads it, too. scriptlang and
     PyTorch load it like any other archive. The bytecode is always compiled from the code in the
     archive, even if that has bytecode already.
 

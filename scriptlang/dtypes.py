@@ -6,6 +6,7 @@ In a program, a dtype is an int, PyTorch's ScalarType code; `DType` is its form 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
@@ -44,6 +45,11 @@ class DType:
     def is_signed(self) -> builtins.bool:
         return self.kind in "ifc"
 
+    @property
+    def c_name(self) -> str:
+        """The type's name in C++, which some of PyTorch's messages have."""
+        return _C_NAMES.get(self.name, self.name)
+
     def __repr__(self) -> str:
         return f"torch.{self.name}"
 
@@ -75,6 +81,23 @@ ALL = tuple(
     )
 )
 """All common element types, by code."""
+
+_C_NAMES = {
+    "uint8": "unsigned char",
+    "int8": "signed char",
+    "int16": "short int",
+    "int32": "int",
+    "int64": "long int",
+    "float16": "c10::Half",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "bfloat16": "c10::BFloat16",
+    "uint16": "short unsigned int",
+    "uint32": "unsigned int",
+    "uint64": "long unsigned int",
+}
 
 FLOAT8 = tuple(
     DType(*row)
@@ -178,6 +201,9 @@ def as_dtype(value: Any) -> DType:
 
 _default = float32
 
+on_default: list[Callable[[], None]] = []
+"""What is called after the default dtype was set."""
+
 
 def get_default_dtype() -> DType:
     """The dtype of new tensors made from Python floats."""
@@ -193,6 +219,8 @@ def set_default_dtype(dtype: Any) -> None:
     if not chosen.is_floating_point:
         raise TypeError(f"the default type must be floating point, not {chosen}")
     _default = chosen
+    for told in on_default:
+        told()
 
 
 DISPLAY = {

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import weakref
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .records import record
@@ -107,8 +110,11 @@ class LimitError(RunError):
 class ArchiveError(ScriptError):
     """A file is malformed, unsafe, too large, or of a kind that cannot be loaded.
 
-    `record` is the part of the archive, `help` says what to do.
+    `path` is the file, if it was given by its path, `record` the part of the archive; `help` says
+    what to do.
     """
+
+    path: str | None = None
 
     def __init__(self, message: str, record: str | None = None, help: str | None = None) -> None:
         super().__init__(message)
@@ -117,11 +123,22 @@ class ArchiveError(ScriptError):
         self.help = help
 
     def __str__(self) -> str:
-        text = f"{self.record}: {self.message}" if self.record else self.message
+        text = ": ".join(part for part in (self.path, self.record, self.message) if part)
         return f"{text}\n  help: {self.help}" if self.help else text
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return type(self), (self.message, self.record, self.help)
+        return type(self), (self.message, self.record, self.help), {"path": self.path}
+
+
+@contextmanager
+def reading(source: Any) -> Iterator[None]:
+    """Errors of archives that are raised inside name the file, if `source` is a path."""
+    try:
+        yield
+    except ArchiveError as e:
+        if e.path is None and isinstance(source, (str, os.PathLike)):
+            e.path = os.fspath(source)
+        raise
 
 
 class GraphError(ScriptError):

@@ -25,19 +25,19 @@ class _Mode:
     value = False
 
     def __enter__(self) -> None:
-        self.previous, mode.enabled = mode.enabled, self.value
+        self.previous = mode.turn(self.value)
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        mode.enabled = self.previous
+        mode.turn(self.previous)
 
     def __call__(self, function: F) -> F:
         @functools.wraps(function)
         def run(*args: Any, **kwargs: Any) -> Any:
-            previous, mode.enabled = mode.enabled, self.value
+            previous = mode.turn(self.value)
             try:
                 return function(*args, **kwargs)
             finally:
-                mode.enabled = previous
+                mode.turn(previous)
 
         return run  # type: ignore[return-value]  # it is called as the function is
 
@@ -73,15 +73,15 @@ class set_grad_enabled(_Mode):
     """Set the mode at once; used as a context, the old mode is restored at the end."""
 
     def __init__(self, mode_: bool) -> None:
-        self.value, self.before = bool(mode_), mode.enabled
-        mode.enabled = self.value
+        self.value = bool(mode_)
+        self.before = mode.turn(self.value)
 
     def __call__(self, function: F) -> F:
-        mode.enabled = self.before  # a decorator only affects the function
+        mode.turn(self.before)  # a decorator only affects the function
         return super().__call__(function)
 
     def __enter__(self) -> None:
-        mode.enabled = self.value
+        mode.turn(self.value)
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        mode.enabled = self.before
+        mode.turn(self.before)

@@ -114,8 +114,8 @@ class Match:
             return f"{node.kind} has other arguments than {ast.unparse(pattern)}"
         self.nodes.append(node)
         given = set(range(len(pattern.args)))
-        for sub, v in zip(pattern.args, node.inputs):
-            why = self.value(sub, v)
+        for at, sub in enumerate(pattern.args):
+            why = self.value(sub, node, at)
             if why:
                 return why
         for keyword in pattern.keywords:
@@ -123,7 +123,7 @@ class Match:
             if i is None:
                 return f"{node.qualified_name} has no argument {keyword.arg}"
             given.add(i)
-            why = self.value(keyword.value, node.inputs[i])
+            why = self.value(keyword.value, node, i)
             if why:
                 return why
         return self.rest_is_default(node, given)
@@ -133,25 +133,30 @@ class Match:
             if i not in given:
                 default = node.schema.arguments[i].default if node.schema else ...
                 if not (v.is_constant and same_constant(v.constant, default)):
-                    return f"argument {i} of {node.qualified_name} is not its default"
+                    return f"{argument_of(node, i)} is not its default"
         return None
 
-    def value(self, pattern: ast.expr, v: Value) -> str | None:
+    def value(self, pattern: ast.expr, node: Node, i: int) -> str | None:
+        """Match an expression with an input of a node."""
+        v = node.inputs[i]
         if isinstance(pattern, ast.Call):
+            kind, _ = kind_of(pattern)
+            if v.node.kind != kind:
+                return f"{argument_of(node, i)} is not made by {kind}, but {maker_of(v)}"
             return self.call(pattern, v.node)
         if isinstance(pattern, ast.NamedExpr):
-            return self.value(pattern.value, v) or self.bind(pattern.target.id, v)
+            return self.value(pattern.value, node, i) or self.bind(pattern.target.id, v)
         if isinstance(pattern, ast.Name):
             type, constant = self.rule.variables[pattern.id]
             if constant and not v.is_constant:
-                return f"{pattern.id} is not a constant"
+                return f"{argument_of(node, i)} is not a constant"
             if not T.is_subtype(v.type, type):
-                return f"{pattern.id} is a {v.type}, not a {type}"
+                return f"{argument_of(node, i)} has the type {v.type}, not {type}"
             return self.bind(pattern.id, v)
         wanted = literal(pattern)
         if v.is_constant and same_constant(v.constant, wanted):
             return None
-        return f"a value is not the constant {wanted!r}"
+        return f"{argument_of(node, i)} is not the constant {wanted!r}"
 
     def bind(self, name: str, v: Value) -> str | None:
         known = self.values.setdefault(name, v)
@@ -170,6 +175,18 @@ class Match:
             return build(
                 graph, self.rule.result, self.values, overloads, self.node.output.type, self.node
             )
+
+
+def argument_of(node: Node, i: int) -> str:
+    """An input of a node, for people."""
+    if node.schema is None or i >= len(node.schema.arguments):
+        return f"input {i} of {node.kind}"
+    return f"argument '{node.schema.arguments[i].name}' of {node.kind}"
+
+
+def maker_of(v: Value) -> str:
+    """What makes a value, for people."""
+    return "comes in from outside" if v.is_parameter else f"by {v.node.kind}"
 
 
 @cache
@@ -202,6 +219,8 @@ def build(
 ) -> Value:
     """Insert the nodes of an expression; `type` is that of the result without a schema."""
     if isinstance(expr, ast.Name):
+        if expr.id not in values:
+            raise ValueError(f"{expr.id} is none of the variables {', '.join(values)} of the rule")
         return values[expr.id]
     if isinstance(expr, ast.NamedExpr):
         return build(graph, expr.value, values, overloads, type, like)
@@ -281,7 +300,7 @@ class RuleSet:
         changed = False
         for node in list(graph.walk()):
             for rule in self.by_kind.get(node.kind, ()) if node.block is not None else ():
-                told = tell(rule, node, overloads, guard) if "rules" in logs.topics else None
+                told = tell(rule, node, overloads, guard) if logs.topics else None
                 if why_not(rule, node, overloads, guard, fire=True) is None:
                     changed = True
                     logs.say("rules", f"{rule.name} fires at {told}")
@@ -290,11 +309,12 @@ class RuleSet:
 
 
 def tell(rule: Rule, node: Node, overloads: Overloads, guard: Guard) -> str:
-    """The location of a node.
-    If the rule's pattern fits there but the rule does not apply, that is logged."""
-    place = f"{node.kind} ({node.span.place if node.span else 'unknown'})"
+    """The location of a node. If the rule does not apply there, that is logged."""
+    place = logs.place_of(node)
     why = why_not(rule, node, overloads, guard)
-    if why is not None and isinstance(rule.match(node), Match):
+    if "misses" in logs.topics:
+        logs.missed(node, rule.name, why)
+    elif "rules" in logs.topics and why is not None and isinstance(rule.match(node), Match):
         logs.say("rules", f"{rule.name} does not fire at {place}: {why}")
     return place
 

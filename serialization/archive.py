@@ -15,7 +15,7 @@ from .. import type_text
 from .. import types as T
 from ..budgets import Budget, use
 from ..building import alone, uncollected
-from ..errors import ArchiveError, MissingOperatorError
+from ..errors import ArchiveError, MissingOperatorError, reading
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..records import field, record
@@ -148,7 +148,7 @@ def read_archive(
     """
     budget = Budget(limits)
     try:
-        with use(budget, "reading"):
+        with reading(source), use(budget, "reading"):
             return Reading(Reader(source, check_all, mmap), budget).archive(extra_files, from_code)
     except RecursionError:
         raise ArchiveError(

@@ -52,7 +52,9 @@ def message(section: golden.Section) -> str:
 
 def cure(section: golden.Section) -> str:
     """What the error says to do; the last of several."""
-    return re.findall(r"^  help: (.*)", section.text, re.MULTILINE)[-1]
+    found = re.findall(r"^  help: (.*)", section.text, re.MULTILINE)
+    assert found, f"no help: {message(section)}"
+    return found[-1]
 
 
 def heading(case: golden.Case) -> str:

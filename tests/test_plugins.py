@@ -135,7 +135,7 @@ os._exit(0)
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="counts by the loader of Linux")
 def test_a_library_that_does_not_start_is_opened_once(folder):
     path = built(PLUGINS / "not_for_us.c", folder / "again.so", "-DKIND=6")
-    done = subprocess.run([sys.executable, "-c", COUNTED.format(path=str(path))], **TOLD, cwd=ROOT)
+    done = children.run("-c", COUNTED.format(path=str(path)), **TOLD)
     assert done.stdout == "one reference\n", done.stderr
 
 

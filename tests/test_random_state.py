@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import io
+from typing import Optional
+
 import pytest
 from scriptlang.interpreter import engine as engines
 
@@ -24,6 +27,45 @@ def test_a_state_brings_the_stream_back(drawn):
     scriptlang.manual_seed(8)
     scriptlang.set_rng_state(state)
     assert draw(5) == expected and scriptlang.initial_seed() == 3
+
+
+def drawn_from(generator: scriptlang.Generator):
+    return scriptlang.rand(2, generator=generator)
+
+
+def drawn_perhaps_from(generator: Optional[scriptlang.Generator] = None):
+    return scriptlang.rand(2, generator=generator)
+
+
+class Draws(scriptlang.nn.Module):
+    def forward(self, generator: scriptlang.Generator):
+        return scriptlang.rand(2, generator=generator)
+
+
+@pytest.mark.parametrize("engine", ["auto", "python"])
+def test_programs_take_generators(engine):
+    def fresh():
+        return scriptlang.Generator().manual_seed(3)
+
+    expected = drawn_from(fresh()).tolist()
+    for function in (drawn_from, drawn_perhaps_from):
+        assert scriptlang.script(function, engine=engine)(fresh()).tolist() == expected
+    assert scriptlang.script(drawn_perhaps_from, engine=engine)().shape == (2,)
+    file = io.BytesIO()
+    scriptlang.save(scriptlang.script(Draws()), file)
+    loaded = scriptlang.load(file.getvalue(), engine=engine)
+    assert loaded(fresh()).tolist() == expected
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_programs_make_generators(engine):
+    def f(seed: int):
+        generator = scriptlang.Generator(device="cpu")
+        generator.manual_seed(seed)
+        return scriptlang.rand(2, generator=generator), isinstance(generator, scriptlang.Generator)
+
+    drawn, known = scriptlang.script(f, engine=engine)(3)
+    assert known and drawn.tolist() == drawn_from(scriptlang.Generator().manual_seed(3)).tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)

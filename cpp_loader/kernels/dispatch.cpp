@@ -5,16 +5,18 @@
 
 #include "can_run.h"
 #include "kernel_set.h"
+#include "processor.h"
 
 namespace scriptlang::kernels {
 
 // X(name, test of the processor), the widest vectors first.
 // clang-format off
-#define SL_ISAS_X86(X)                                                                      \
-  X(avx512, __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&      \
-                __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") && \
-                __builtin_cpu_supports("fma"))                                              \
-  X(avx2, __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma"))
+#define SL_ISAS_X86(X)                                                                  \
+  X(avx512, processor_has("avx512f") && processor_has("avx512bw") &&                    \
+                processor_has("avx512dq") && processor_has("avx512vl") &&               \
+                processor_has("fma") && processor_has("f16c") && processor_has("bmi2")) \
+  X(avx2, processor_has("avx2") && processor_has("fma") && processor_has("f16c") &&     \
+              processor_has("bmi2"))
 // clang-format on
 
 namespace {
@@ -22,7 +24,6 @@ namespace {
 // Whether the processor supports the set of this name.
 [[maybe_unused]] bool has([[maybe_unused]] const char* wanted) {
 #if defined(__x86_64__) || defined(__i386__)
-  __builtin_cpu_init();
 #define X(name, test) \
   if (std::strcmp(wanted, #name) == 0) return test;
   SL_ISAS_X86(X)

@@ -57,7 +57,9 @@ endfunction()
 
 # SCRIPTLANG_ISA: those that are built, all by default. Where one is asked for, nothing is chosen at
 # run time; tests of kernels want the choice.
-if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  set(known_isas portable)  # wider vectors on the stack are misaligned: GCC's bug 54412
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(known_isas portable avx2 avx512)
   # Processors of the last ten years have AVX2: what runs on older ones is made small.
   set(flags_of_portable -Os)

@@ -1,11 +1,11 @@
 // Scratch memory of kernels: from the block that a thread keeps, otherwise freshly allocated.
 #include "scratch.h"
 
-#include <cstdlib>
 #include <limits>
 #include <new>
 #include <utility>
 
+#include "aligned.h"
 #include "scratch_state.h"
 #include "thread.h"
 
@@ -16,7 +16,7 @@ constexpr std::size_t kAlign = 64;
 constexpr std::size_t kKeep = std::size_t{64} << 20;  // a thread keeps at most this much
 
 void* allocate(std::size_t bytes) {
-  void* data = std::aligned_alloc(kAlign, bytes);
+  void* data = take_aligned(kAlign, bytes);
   if (data == nullptr) throw std::bad_alloc();
   return data;
 }
@@ -30,7 +30,7 @@ struct Scratch::Block : ScratchState {
     std::swap(static_cast<ScratchState&>(here()), *other);
   }
   ~Block() {
-    if (!is_lent) std::free(base);
+    if (!is_lent) give_aligned(base);
     base = nullptr;
     size = 0;
   }
@@ -66,7 +66,7 @@ void Scratch::take() {
     // Grow the block while nothing points into it, by as much as was missing last time.
     std::size_t size = b.wanted + bytes_;
     char* base = static_cast<char*>(allocate(size));
-    std::free(b.base);
+    give_aligned(b.base);
     b.base = base;
     b.size = size;
     b.wanted = 0;
@@ -83,7 +83,7 @@ void Scratch::take() {
 
 Scratch::~Scratch() {
   if (bytes_ > kCounted && count_scratch != nullptr) count_scratch(-static_cast<int64_t>(bytes_));
-  if (own_) std::free(data_);
+  if (own_) give_aligned(data_);
   else block_.used -= bytes_;
 }
 

@@ -60,12 +60,14 @@ std::optional<Array> read_header(PyObject* object) {
   return Array{a.data, dtype, numel, a.dimensions, a.ndim, (a.flags & kRowMajor) != 0};
 }
 
+size_t basic_size(nb::handle instance) {
+  return nb::cast<size_t>(instance.type().attr("__basicsize__"));
+}
+
 // Whether the fields of an array of shape (2, 3) have the layout that is expected here.
 bool agrees(nb::handle array, ScalarType dtype) {
-  PyTypeObject* of_array = Py_TYPE(array.ptr());
   nb::object type = array.attr("dtype");
-  if (size_t(of_array->tp_basicsize) < sizeof(ArrayHeader) ||
-      size_t(Py_TYPE(type.ptr())->tp_basicsize) < sizeof(TypeHeader) ||
+  if (basic_size(array) < sizeof(ArrayHeader) || basic_size(type) < sizeof(TypeHeader) ||
       reinterpret_cast<ArrayHeader*>(array.ptr())->descr != type.ptr()) {
     return false;
   }

@@ -16,11 +16,13 @@
 #include <cstring>
 
 #include "../kernels/parallel.h"
+#include "../kernels/processor.h"
 #include "caller.h"
 #include "code_archive.h"
 #include "convert.h"
 #include "errors.h"
 #include "gil.h"
+#include "grad_mode.h"
 #include "memory.h"
 #include "mirrors.h"
 #include "names.h"
@@ -52,8 +54,7 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
 // declared type.
 nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
                 const Limits& limits, int64_t most_values) {
-  Given given{nullptr, reinterpret_cast<PyTupleObject*>(arguments.ptr())->ob_item, arguments.size(),
-              by_name.ptr()};
+  Given given{nullptr, arguments.ptr(), arguments.size(), by_name.ptr()};
   PythonProgram::Result result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
   return result.convert(most_values);
@@ -112,7 +113,7 @@ std::vector<std::string> cpu_features() {
   std::vector<std::string> names;
 #if defined(__x86_64__)
 #define SL_FEATURE(name) \
-  if (__builtin_cpu_supports(name)) names.emplace_back(name);
+  if (kernels::processor_has(name)) names.emplace_back(name);
   SL_FEATURE("avx")
   SL_FEATURE("fma")
   SL_FEATURE("avx2")
@@ -227,6 +228,9 @@ NB_MODULE(_native, m) {
   m.def("operators", &operator_names, "Qualified names of all operators: 'aten::add.Tensor'.");
   m.def("set_num_threads", &kernels::set_thread_count, nb::arg("n"));
   m.def("get_num_threads", &kernels::thread_count);
+  m.def(
+      "set_grad_enabled", [](bool on) { grad_enabled = on; }, nb::arg("on"),
+      "Set whether programs that this thread calls find derivatives to be recorded.");
   m.def("generator_state", &generator_state,
         "(seed, 624 words, position, spare normal value or None) of the generator of random "
         "operators; None where it is as it was last told or asked.");

@@ -1,13 +1,12 @@
 // The Python type `Caller`, from which ScriptFunction and ScriptModule inherit `__call__`.
 #include "caller.h"
 
-#include <structmember.h>
-
 #include "convert.h"
-#include "gil.h"
 #include "errors.h"
+#include "gil.h"
 #include "member.h"
 #include "python_program.h"
+#include "stable.h"
 
 namespace scriptlang::python {
 
@@ -89,8 +88,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
     // References of our own, since another thread may call `_enter_` meanwhile.
     nb::object program = nb::borrow(c.program), function = nb::borrow(c.function);
     nb::object first = nb::borrow(c.first);
-    Given given{first.ptr(), reinterpret_cast<PyTupleObject*>(args)->ob_item,
-                size_t(PyTuple_GET_SIZE(args)), kwargs};
+    Given given{first.ptr(), args, size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded([&]() -> PyObject* {
       if (!holds(program, function, c.trainable)) return nullptr;
       return run_program(self, program, function, given);
@@ -157,7 +155,7 @@ void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   PyObject_GC_UnTrack(self);
   clear(self);
-  type->tp_free(self);
+  PyObject_GC_Del(self);
   Py_DECREF(type);
 }
 

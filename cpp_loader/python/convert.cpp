@@ -5,6 +5,7 @@
 
 #include "mirrors.h"
 #include "names.h"
+#include "stable.h"
 #include "values/type.h"
 
 namespace scriptlang::python {

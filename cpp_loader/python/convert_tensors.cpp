@@ -8,6 +8,7 @@
 #include "gil.h"
 #include "memory.h"
 #include "names.h"
+#include "stable.h"
 #include "values/quantizer.h"
 #include "values/raw_view.h"
 
@@ -125,8 +126,7 @@ ScalarType type_of_format(const char* format, Py_ssize_t size) {
 
 // A new instance of a class of the package. The caller sets its slots.
 nb::object bare(const nb::object& cls) {
-  PyTypeObject* type = reinterpret_cast<PyTypeObject*>(cls.ptr());
-  PyObject* made = type->tp_alloc(type, 0);
+  PyObject* made = PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(cls.ptr()), 0);
   if (!made) throw nb::python_error();
   return nb::steal(made);
 }

@@ -10,8 +10,8 @@ Entry::Entry(nb::list arguments, size_t positional) : told_(arguments), position
   for (nb::handle argument : arguments) {
     nb::tuple parts = nb::cast<nb::tuple>(argument);
     if (parts.size() != 3) throw nb::value_error("an argument is a name, a kind and a default");
-    PyObject** at = reinterpret_cast<PyTupleObject*>(parts.ptr())->ob_item;
-    arguments_.push_back({at[0], at[2], kind_of(at[1])});
+    auto at = [&](Py_ssize_t k) { return nb::handle(PyTuple_GET_ITEM(parts.ptr(), k)); };
+    arguments_.push_back({at(0), at(2), kind_of(at(1))});
   }
   if (positional > arguments_.size()) throw nb::value_error("more places than arguments");
 }

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "stable.h"
 #include "values/value.h"
 
 namespace scriptlang::python {
@@ -19,16 +20,19 @@ namespace nb = nanobind;
 
 class ToNative;
 
-// The arguments of one call: one that is passed before all others (or null), the positional ones,
-// and a dict of keyword arguments (or null).
+// The arguments of one call: one that is passed before all others (or null), the tuple of those by
+// place, and a dict of keyword arguments (or null).
 struct Given {
   PyObject* first;
-  PyObject* const* others;
+  PyObject* others;
   size_t other_count;
   PyObject* by_name;
 
   size_t count() const { return other_count + (first != nullptr); }
-  nb::handle operator[](size_t k) const { return first ? k ? others[k - 1] : first : others[k]; }
+  nb::handle operator[](size_t k) const {
+    if (first && k == 0) return first;
+    return PyTuple_GET_ITEM(others, Py_ssize_t(first ? k - 1 : k));
+  }
 };
 
 class Entry {

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <nanobind/nanobind.h>
-#include <structmember.h>
 
 #include <utility>
 
@@ -18,7 +17,19 @@ class Member {
     if (Py_TYPE(found.ptr()) != &PyMemberDescr_Type) {
       throw nb::type_error("a class of the package has no slot where the engine expects one");
     }
-    offset_ = reinterpret_cast<PyMemberDescrObject*>(found.ptr())->d_member->offset;
+    // Python tells no offset that every version of it has at one place: set in a bare instance, the
+    // value shows where it is.
+    nb::object instance =
+        nb::steal(PyType_GenericAlloc(reinterpret_cast<PyTypeObject*>(cls.ptr()), 0));
+    if (!instance.is_valid()) throw nb::python_error();
+    nb::list value;
+    found.attr("__set__")(instance, value);
+    const Py_ssize_t end = nb::cast<Py_ssize_t>(cls.attr("__basicsize__"));
+    offset_ = Py_ssize_t(sizeof(PyObject));
+    while (offset_ < end && place(instance.ptr()) != value.ptr()) {
+      offset_ += Py_ssize_t(sizeof(PyObject*));
+    }
+    if (offset_ >= end) throw nb::type_error("a class of the package keeps a slot elsewhere");
   }
 
   // The value, borrowed. Raises AttributeError if none is set.

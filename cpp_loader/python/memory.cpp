@@ -29,7 +29,7 @@ int get_buffer(PyObject* self, Py_buffer* view, int flags) {
 void deallocate(PyObject* self) {
   PyTypeObject* type = Py_TYPE(self);
   storage_of(self)->release();
-  type->tp_free(self);
+  PyObject_Free(self);
   Py_DECREF(type);
 }
 
@@ -62,7 +62,7 @@ nb::object make_memory_type() {
 bool is_memory(nb::handle value) { return Py_TYPE(value.ptr()) == memory_type; }
 
 nb::object memory_of(Storage* storage) {
-  PyObject* made = memory_type->tp_alloc(memory_type, 0);
+  PyObject* made = PyType_GenericAlloc(memory_type, 0);
   if (!made) throw nb::python_error();
   storage->retain();
   reinterpret_cast<Memory*>(made)->storage = storage;

@@ -8,6 +8,7 @@
 #include "archive/save.h"
 #include "convert.h"
 #include "gil.h"
+#include "grad_mode.h"
 #include "kernels/parallel.h"
 #include "lower/code.h"
 #include "optimize/reached.h"
@@ -28,6 +29,7 @@ class NativeArchive {
     for (nb::handle argument : arguments) values.push_back(convert(argument));
     Context context;
     context.threads = kernels::thread_count();
+    context.grad_enabled = grad_enabled;
     Limits limits;
     limits.instructions = instructions;
     limits.depth = 1000;

@@ -13,6 +13,7 @@
 
 #include "../kernels/parallel.h"
 #include "convert.h"
+#include "grad_mode.h"
 #include "machine/arguments.h"
 #include "ops/custom.h"
 #include "outside.h"
@@ -113,6 +114,7 @@ nb::tuple call_operator(const std::string& name, nb::list arguments) {
   for (nb::handle argument : arguments) values.push_back(to_native(argument));
   Context context;
   context.threads = kernels::thread_count();
+  context.grad_enabled = grad_enabled;
   context.generator = &default_generator();
   {
     WithoutPython released;

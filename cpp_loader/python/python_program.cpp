@@ -9,6 +9,7 @@
 #include "autograd/asks.h"
 #include "convert.h"
 #include "errors.h"
+#include "grad_mode.h"
 #include "interrupts.h"
 #include "lower/code.h"
 #include "outside.h"
@@ -227,6 +228,7 @@ void PythonProgram::run(const Function& function, std::vector<Value> values, Dom
   bool has_turn = result->turn.try_take(asked, effect);
   Context context;
   context.threads = kernels::thread_count();
+  context.grad_enabled = grad_enabled;
   context.records = records;
   context.print = print_to_python;
   context.warn = warn_to_python;

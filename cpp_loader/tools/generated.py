@@ -29,4 +29,5 @@ def write_or_check(description: str, texts: Callable[[], Mapping[pathlib.Path, s
             target.write_text(text)
             print(f"wrote {target.relative_to(LOADER)}: {text.count(chr(10))} lines")
         elif target.read_text() != text:
-            sys.exit(f"{target} is stale: run this program without --check")
+            name = target.relative_to(LOADER.parent)
+            sys.exit(f"{name} is stale: run python {sys.argv[0]}, or generate.py, which runs all")

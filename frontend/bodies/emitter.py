@@ -20,7 +20,7 @@ from ..values.simple import SimpleValue
 from ..values.sugared import Resolver, SugaredValue
 from ..whole import whole
 from .expressions import EXPRESSIONS
-from .refused import REFUSED
+from .refused import FUNCTIONS, REFUSED
 
 
 @record
@@ -128,6 +128,9 @@ class Emitter:
             raise placed(error, span)
         if found is None:
             found = whole.builtin(name)
+        if found is None and name in FUNCTIONS:
+            message = f"the function {name} of Python is not part of the language"
+            raise CompileError(message, span, FUNCTIONS[name])
         if found is None:
             raise CompileError(f"undefined name {name!r}", span, self._near(name))
         return found

@@ -31,6 +31,23 @@ REFUSED: dict[type, tuple[str, str | None]] = {
     ast.Delete: ("del of this is", None),
 }
 
+FUNCTIONS = {
+    "map": "write a comprehension",
+    "filter": "write a comprehension with an if",
+    "set": "use a list, or a Dict[..., bool]",
+    "frozenset": "use a list, or a Dict[..., bool]",
+    "iter": "loop over the value",
+    "next": "loop over the value, or take it by its index",
+    "repr": "use str",
+    "format": "use '{}'.format(...)",
+    "open": "read the file where the program is called, and pass in what it holds",
+    "input": "pass the value in",
+    "setattr": "write self.name = value",
+    "callable": "the types are known when it is compiled; leave the test out",
+    "id": "compare with `is`",
+}
+"""Functions of Python that are not part of the language, with what to write instead."""
+
 
 def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
     """Report statements that are not part of the language in a branch that is not compiled.

@@ -103,7 +103,7 @@ RENAMED: dict[str, str] = {
 }
 """Name in torch -> operator, where the lookup of an operator of the same name does not find it."""
 
-TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR, "Generator": T.GENERATOR}
+TYPES: dict[str, T.Type] = {"Tensor": T.TENSOR}
 
 MATH_CONSTANTS = {
     "pi": math.pi,

@@ -11,17 +11,28 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import add_inputs, arguments
-from .main import InputError, UsageError, load_module, method_of
+from .inputs import add_inputs, arguments, told
+from .main import (
+    InputError,
+    UsageError,
+    add_archive,
+    add_engine,
+    add_method,
+    load_module,
+    method_of,
+    positive,
+)
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     add_inputs(command)
-    command.add_argument("--method", default="forward")
-    command.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
-    command.add_argument("--seconds", type=float, default=2.0, help="of each measurement (2)")
+    add_method(command, "which method to measure")
+    add_engine(command)
+    command.add_argument(
+        "--seconds", type=positive(float), default=2.0, help="how long each measurement lasts (2)"
+    )
     command.add_argument(
         "--threads", default="", metavar="N,N", help="numbers of threads to measure with (1)"
     )
@@ -45,7 +56,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
     method = method_of(module, options.method, options.archive)
     args, kwargs = arguments(options, method.schema)
     start = time.perf_counter()
-    method(*args, **kwargs)
+    with told(method.schema, args, kwargs):
+        method(*args, **kwargs)
     first = time.perf_counter() - start
     runners: dict[str, Runner] = {"scriptlang": lambda n: ours(method, args, kwargs, n)}
     if options.optimized:
@@ -184,6 +196,8 @@ def onnx_runner(path: str, args: list[Any]) -> Runner:
         import onnxruntime
     except ImportError:
         raise InputError(f"--against {path}: onnxruntime is not installed") from None
+    with open(path, "rb"):  # raises an error that names it if it is not there
+        pass
 
     def make(n: int) -> Callable[[], Any]:
         settings = onnxruntime.SessionOptions()

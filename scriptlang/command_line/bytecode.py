@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import argparse
 
-from .main import load_module, method_of
+from .main import add_archive, add_method, load_module, method_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
-    command.add_argument("--method", default="forward")
+    add_archive(command)
+    add_method(command, "the bytecode of which method")
     command.add_argument(
-        "--all", action="store_true", help="also of the functions that the method calls"
+        "--all", action="store_true", help="print the functions that the method calls, too"
     )
     command.add_argument(
-        "--registers", action="store_true", help="the register code that the native engine runs"
+        "--registers",
+        action="store_true",
+        help="print the register code that the native engine makes of it instead",
     )
 
 

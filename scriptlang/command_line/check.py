@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import argparse
 
-from .main import FAULT, LACKING, OK, limits_of
+from .main import FAULT, LACKING, OK, add_archive, limits_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
 
 
 def run(options: argparse.Namespace, out: Output) -> int:
@@ -34,7 +34,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     for error in report.errors:
         out.complaint(str(error))
     if report.errors:
-        out.text(f"{options.archive}: {len(report.errors)} methods do not compile")
+        out.text(f"{options.archive}: methods that do not compile: {len(report.errors)}")
     else:
         out.text(report.availability())
     return code

@@ -5,15 +5,22 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .main import limits_of
+from .main import add_archive, limits_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
-    command.add_argument("--method", help="of the top module alone, printed from its graph")
+    add_archive(command)
     command.add_argument(
-        "--grep", metavar="TEXT", help="only the lines that hold a text, with their places"
+        "--method",
+        metavar="NAME",
+        help="only this method of the top module, printed from its graph",
+    )
+    command.add_argument(
+        "--grep",
+        metavar="TEXT",
+        help="print only the lines that contain this text, with their places; if none does, "
+        "the exit code is 1",
     )
 
 
@@ -58,12 +65,13 @@ def run(options: argparse.Namespace, out: Output) -> int:
 def files_of(path: str, options: Any) -> dict[str, str]:
     """The files of code/, by name. The total size of their text is limited."""
     from ..budgets import Budget, spend, use
+    from ..errors import reading
     from ..serialization.archive import Reader
     from ..serialization.sources import Contents, open_source
 
-    reader = Reader(Contents(open_source(path, None)))
     files = {}
-    with use(Budget(limits_of(options)), path):
+    with reading(path), use(Budget(limits_of(options)), path):
+        reader = Reader(Contents(open_source(path, None)))
         for name in reader.records:
             if name.startswith("code/") and name.endswith(".py"):
                 spend("source_bytes", reader.records[name].size)

@@ -8,18 +8,20 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .main import limits_of
+from .main import add_archive, limits_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     command.add_argument(
         "--keep-parameters",
         action="store_true",
         help="do not optimise: parameters stay attributes that can be changed",
     )
-    command.add_argument("-o", "--output", required=True, metavar="FILE.pt")
+    command.add_argument(
+        "-o", "--output", required=True, metavar="FILE.pt", help="the archive to write"
+    )
     command.add_argument(
         "--passes", action="store_true", help="print what each pass did: runs, nodes, time"
     )

@@ -16,7 +16,7 @@ SHELLS = ("bash", "zsh", "fish")
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("shell", choices=SHELLS)
+    command.add_argument("shell", choices=SHELLS, help="the shell that reads them")
 
 
 def run(options: argparse.Namespace, out: Output) -> int:

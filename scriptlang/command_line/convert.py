@@ -13,8 +13,14 @@ from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive", help="an archive, or a file of weights (torch.save)")
-    command.add_argument("-o", "--output", required=True, metavar="FILE.npz|FILE.safetensors")
+    command.add_argument("archive", help="an archive, or a file of weights that torch.save wrote")
+    command.add_argument(
+        "-o",
+        "--output",
+        required=True,
+        metavar="FILE.npz|FILE.safetensors",
+        help="the file to write",
+    )
 
 
 def run(options: argparse.Namespace, out: Output) -> int:

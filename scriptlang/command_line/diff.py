@@ -8,15 +8,23 @@ from typing import Any
 
 import numpy as np
 
+from .inputs import brief
 from .main import DIFFERS, OK, limits_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("a")
-    command.add_argument("b")
-    command.add_argument("--rtol", type=float, default=0.0, help="of the largest element (0)")
-    command.add_argument("--context", type=int, default=2, help="lines around those that differ")
+    command.add_argument("a", help="the first archive")
+    command.add_argument("b", help="the second archive")
+    command.add_argument(
+        "--rtol",
+        type=float,
+        default=0.0,
+        help="allowed difference, as a part of the largest element (0)",
+    )
+    command.add_argument(
+        "--context", type=int, default=2, help="lines of code to show around those that differ (2)"
+    )
 
 
 def run(options: argparse.Namespace, out: Output) -> int:
@@ -155,12 +163,3 @@ def tensor_difference(x: Any, y: Any, rtol: float) -> str:
     if not wrong.any():
         return ""
     return f"{int(wrong.sum())} of {u.size} elements, by up to {np.nanmax(apart):.3g}"
-
-
-def brief(value: Any) -> str:
-    from ..tensors import Tensor
-
-    if isinstance(value, Tensor):
-        return f"{value.dtype.name}{list(value.shape)}"
-    text = repr(value)
-    return text if len(text) <= 40 else text[:39] + "…"

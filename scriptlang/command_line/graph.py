@@ -5,25 +5,29 @@ from __future__ import annotations
 import argparse
 
 from .inspect import shaped_graph
-from .main import UsageError, load_module, method_of
+from .main import UsageError, add_archive, add_method, load_module, method_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
-    command.add_argument("--method", default="forward")
+    add_archive(command)
+    add_method(command, "the graph of which method")
     stage = command.add_mutually_exclusive_group()
     stage.add_argument(
-        "--as-written", action="store_true", help="with its calls, before any pass (text)"
+        "--as-written",
+        action="store_true",
+        help="show it as it is in the archive, with calls, before any pass (text only)",
     )
-    stage.add_argument("--optimized", action="store_true", help="as scriptlang.optimize makes it")
+    stage.add_argument(
+        "--optimized", action="store_true", help="show it as scriptlang.optimize makes it"
+    )
     command.add_argument(
         "--shapes",
         action="append",
         metavar="NAME=SIZES",
-        help="of the inputs: x=1,3,224,224; repeatable",
+        help="sizes of an input, x=1,3,224,224: prints the shapes that follow; repeatable",
     )
-    command.add_argument("--svg", metavar="FILE.svg", help="write a drawing")
+    command.add_argument("--svg", metavar="FILE.svg", help="write a drawing to this file")
     command.add_argument("--html", metavar="FILE.html", help="write the page of `inspect --html`")
 
 

@@ -14,6 +14,8 @@ import pathlib
 import re
 import wave
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any
 
 import numpy as np
@@ -21,7 +23,7 @@ import numpy as np
 from .. import dtypes
 from .. import types as T
 from ..tensors import Tensor, from_numpy
-from .main import InputError
+from .main import InputError, UsageError
 
 MOST = 1 << 30
 """The most elements of a random input, and the most pixels of an image."""
@@ -56,7 +58,12 @@ def add_inputs(command: argparse.ArgumentParser) -> None:
         help="a tensor of that shape, of normal values or of small ints: 1,3,224,224 or "
         "int64[1,128]; repeatable",
     )
-    group.add_argument("--seed", type=int, default=0, help="of random inputs and programs")
+    group.add_argument(
+        "--seed",
+        type=int,
+        default=0,
+        help="seed of random inputs, and of random numbers in the program (0)",
+    )
     command.set_defaults(values=[])
 
 
@@ -85,13 +92,15 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
     generator = np.random.default_rng(options.seed)
     args: list[Any] = []
     kwargs: dict[str, Any] = {}
-    types = [a.type for a in schema.arguments if a.name != "self"]
+    types = [a.type for a in inputs_of(schema)]
     for kind, text in options.values:
         if kind == "input":
             args += values_of(text)
             continue
         name, equals, rest = text.partition("=")
         named = bool(equals) and schema.index(name) is not None
+        if equals and not named and kind == "random":
+            raise UsageError(f"there is no input {name!r}; there is {names_of(schema)}")
         text = rest if named else text
         value = literal(text) if kind == "arg" else random_tensor(text, generator)
         if named:
@@ -101,7 +110,54 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
     args = [fitting(value, t) for value, t in zip(args, types)] + args[len(types) :]
     for name, value in kwargs.items():
         kwargs[name] = fitting(value, schema.arguments[schema.index(name)].type)
+    check_number(args, kwargs, schema)
     return args, kwargs
+
+
+def inputs_of(schema: Any) -> list[Any]:
+    return [a for a in schema.arguments if a.name != "self"]
+
+
+def names_of(schema: Any) -> str:
+    return ", ".join(a.name for a in inputs_of(schema)) or "none"
+
+
+def check_number(args: list[Any], kwargs: dict[str, Any], schema: Any) -> None:
+    """Raise UsageError if inputs are missing, or more are given than the method takes."""
+    inputs = inputs_of(schema)
+    if len(args) > len(inputs):
+        raise UsageError(
+            f"{len(args)} inputs are given, but {schema.name} takes {len(inputs)}: "
+            f"{names_of(schema)}"
+        )
+    missing = [a for a in inputs[len(args) :] if a.name not in kwargs and not a.has_default]
+    if missing:
+        first = missing[0]
+        what = ", ".join(f"{a.name} ({a.type})" for a in missing)
+        way = f"--random {first.name}=SHAPE or --input FILE"
+        if T.without_none(first.type) != T.TENSOR:
+            way = f"--arg {first.name}=VALUE or --input FILE.json"
+        raise UsageError(f"an input is missing: {what}\n  help: give it by {way}")
+
+
+@contextmanager
+def told(schema: Any, args: list[Any], kwargs: dict[str, Any]) -> Iterator[None]:
+    """Errors that the program raises inside tell the sizes of its inputs."""
+    try:
+        yield
+    except Exception as e:
+        named = {**dict(zip((a.name for a in inputs_of(schema)), args)), **kwargs}
+        text = ", ".join(f"{name}: {brief(value)}" for name, value in named.items())
+        with suppress(AttributeError):
+            e.given = text  # type: ignore[attr-defined]
+        raise
+
+
+def brief(value: Any) -> str:
+    if isinstance(value, Tensor):
+        return f"{value.dtype.name}{list(value.shape)}"
+    text = repr(value)
+    return text if len(text) <= 40 else f"{text[:39]}…"
 
 
 def fitting(value: Any, t: T.Type) -> Any:
@@ -113,10 +169,15 @@ def fitting(value: Any, t: T.Type) -> Any:
 
 
 def literal(text: str) -> Any:
-    """A Python literal; any other text is a string."""
+    """A Python literal; any other text is a string, unless it begins as a literal does."""
     try:
         return ast.literal_eval(text)
     except (ValueError, SyntaxError, MemoryError, RecursionError):
+        if text[:1] in ("[", "(", "{", "'", '"'):
+            raise UsageError(
+                f"--arg takes a Python literal, which {text!r} is not; a text that begins like "
+                f"this stands in quotes twice: --arg \"'...'\""
+            ) from None
         return text
 
 
@@ -126,17 +187,17 @@ SHAPE = re.compile(r"(?:([a-z]\w*)?\[([\d,\s]*)\]|([\d,\s]+))")
 def random_tensor(text: str, generator: np.random.Generator) -> Tensor:
     match = SHAPE.fullmatch(text.strip())
     if match is None:
-        raise InputError(f"--random takes a shape, 1,3,224,224 or int64[1,128], not {text!r}")
+        raise UsageError(f"--random takes a shape, 1,3,224,224 or int64[1,128], not {text!r}")
     dtype = dtypes.BY_NAME.get(match[1] or "float32")
     if dtype is None:
-        raise InputError(f"--random: there is no element type {match[1]!r}")
+        raise UsageError(f"--random: there is no element type {match[1]!r}")
     sizes = match[2] if match[2] is not None else match[3]
     shape = [int(s) for s in sizes.replace(" ", "").split(",") if s]
     count = 1
     for size in shape:
         count *= size
     if count > MOST:
-        raise InputError(f"--random {text}: {count} elements are more than {MOST}")
+        raise UsageError(f"--random {text}: {count} elements are more than {MOST}")
     if dtype.kind in "iub":
         high = 2 if dtype.kind == "b" else 100
         made = from_numpy(generator.integers(0, high, shape, np.int64))

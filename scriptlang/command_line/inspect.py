@@ -8,14 +8,16 @@ import pathlib
 from collections.abc import Iterable
 from typing import Any
 
-from .main import UsageError, limits_of
+from .main import UsageError, add_archive, add_method, limits_of
 from .output import Output, Tree, count_text, size_text
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     command.add_argument("--code", action="store_true", help="print the program too")
-    command.add_argument("--depth", type=int, default=3, help="of the tree of modules (3)")
+    command.add_argument(
+        "--depth", type=int, default=3, help="levels of the tree of modules to show (3)"
+    )
     command.add_argument(
         "--shapes",
         action="append",
@@ -26,14 +28,14 @@ def add(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--memory",
         action="store_true",
-        help="print where the tensors may lie, for inputs of --shapes",
+        help="print a plan that places all tensors in memory, for inputs of --shapes",
     )
     command.add_argument(
         "--work",
         action="store_true",
         help="print the FLOPs and bytes of each node, for inputs of --shapes",
     )
-    command.add_argument("--method", default="forward", help="of --shapes, --memory and --html")
+    add_method(command, "which method --shapes, --memory, --work and --html are about")
     command.add_argument(
         "--optimized", action="store_true", help="show the optimised graph with --shapes"
     )
@@ -43,10 +45,12 @@ def add(command: argparse.ArgumentParser) -> None:
         help="print the register code that the native engine runs, too",
     )
     command.add_argument(
-        "--html", metavar="FILE.html", help="write a page that shows all of it, to be opened alone"
+        "--html", metavar="FILE.html", help="write a page that shows all of it, in one file"
     )
     command.add_argument(
-        "--profile", metavar="TRACE.json", help="of `scriptlang profile --trace`: heat for --html"
+        "--profile",
+        metavar="TRACE.json",
+        help="a trace of `scriptlang profile --trace`: the page of --html shows its times",
     )
 
 
@@ -99,9 +103,12 @@ def engines_with(report: Any, operator: str) -> list[str]:
 
 
 def print_report(report: Any, options: argparse.Namespace, out: Output) -> None:
-    out.heading(
-        f"{report.name} (archive version {report.version}, {report.producer}), "
-        f"{report.modules} modules, {report.parameters:,} parameters and buffers, "
+    from ..programs.inspection import number
+
+    out.heading(report.name)
+    out.text(f"  archive version {report.version}, {report.producer}")
+    out.text(
+        f"  {number(report.modules, 'module')}, {report.parameters:,} parameters and buffers, "
         f"{report.parameter_bytes:,} bytes"
     )
     out.tree(tree_of(report.tree, options.depth))
@@ -183,6 +190,8 @@ def print_shapes(options: argparse.Namespace, out: Output) -> int:
             out.data({**facts, "results": plan.results, "buffers": buffers})
         else:
             out.text(str(plan))
+            if plan.unplanned:
+                out.remark(GIVE_SHAPES)
         return 0
     if options.work:
         return print_work(shaped, out)
@@ -222,6 +231,9 @@ def shaped_graph(options: argparse.Namespace, optimized: bool) -> Any:
         raise UsageError(str(e)) from None
 
 
+GIVE_SHAPES = "give the sizes of all inputs to know more: --shapes x=1,3,224,224"
+
+
 def print_work(shaped: Any, out: Output) -> int:
     from ..observing.static import work_in
 
@@ -247,7 +259,9 @@ def print_work(shaped: Any, out: Output) -> int:
         "lllrr",
         ("node", "bytes"),
     )
-    out.text(f"{count_text(total)}FLOPs; {unknown} nodes of unknown shapes")
+    out.text(f"{count_text(total)} FLOPs; nodes of unknown shapes: {unknown}")
+    if unknown:
+        out.remark(GIVE_SHAPES)
     return 0
 
 

@@ -5,21 +5,24 @@ from __future__ import annotations
 import argparse
 import pathlib
 
+from .main import UsageError
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archives", nargs="+", metavar="archive")
+    command.add_argument(
+        "archives", nargs="+", metavar="archive", help="files of torch.jit.save or scriptlang"
+    )
     which = command.add_mutually_exclusive_group()
     which.add_argument(
         "--method",
         dest="methods",
         action="append",
         metavar="NAME",
-        help="what will be called, instead of forward; repeatable",
+        help="a method that will be called, instead of forward; repeatable",
     )
     which.add_argument(
-        "--all-methods", action="store_true", help="whatever the archives hold may be called"
+        "--all-methods", action="store_true", help="any method of the archives may be called"
     )
 
 
@@ -30,7 +33,10 @@ def run(options: argparse.Namespace, out: Output) -> int:
     names: set[str] = set()
     lines = ["# Operators of these programs, for -DSCRIPTLANG_OPS (scriptlang ops):"]
     for archive in options.archives:
-        names.update(reached_operators(archive, methods))
+        try:
+            names.update(reached_operators(archive, methods))
+        except LookupError as e:
+            raise UsageError(str(e)) from None
         called = ", ".join(methods) or "all methods"
         lines.append(f"#   {pathlib.Path(archive).name}: {called}")
     if out.json:

@@ -5,21 +5,30 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from .inputs import add_inputs, arguments
-from .main import load_module, method_of
+from .inputs import add_inputs, arguments, told
+from .main import add_archive, add_engine, add_method, load_module, method_of, positive
 from .output import Output, count_text, size_text
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     add_inputs(command)
-    command.add_argument("--method", default="forward")
-    command.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
-    command.add_argument("--by", choices=("operator", "module", "line", "node"), default="operator")
-    command.add_argument("--runs", type=int, default=3, help="calls that are profiled (3)")
+    add_method(command, "which method to profile")
+    add_engine(command)
+    command.add_argument(
+        "--by",
+        choices=("operator", "module", "line", "node"),
+        default="operator",
+        help="what the rows stand for (operator)",
+    )
+    command.add_argument(
+        "--runs", type=positive(int), default=3, help="calls that are profiled (3)"
+    )
     command.add_argument("--top", type=int, default=20, help="rows that are printed (20)")
     command.add_argument("--optimized", action="store_true", help="optimise the module first")
-    command.add_argument("--threads", type=int, help="of the native engine")
+    command.add_argument(
+        "--threads", type=positive(int), help="number of threads of the native engine"
+    )
     command.add_argument(
         "--roofline",
         action="store_true",
@@ -44,7 +53,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
     method = method_of(module, options.method, options.archive)
     args, kwargs = arguments(options, method.schema)
     with out.working(f"profiling {options.method}"), profile() as p:
-        method(*args, **kwargs)  # the first call includes one-time work
+        with told(method.schema, args, kwargs):
+            method(*args, **kwargs)  # the first call includes one-time work
         warm = len(p.calls)
         for _ in range(max(options.runs, 1)):
             method(*args, **kwargs)

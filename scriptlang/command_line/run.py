@@ -8,21 +8,32 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import add_inputs, arguments
-from .main import DIFFERS, OK, UsageError, load_module, method_of
+from .inputs import add_inputs, arguments, told
+from .main import (
+    DIFFERS,
+    OK,
+    UsageError,
+    add_archive,
+    add_engine,
+    add_method,
+    load_module,
+    method_of,
+)
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     add_inputs(command)
-    command.add_argument("--method", default="forward")
-    command.add_argument("-o", "--output", metavar="FILE.npz", help="write the results there")
-    command.add_argument("--engine", choices=("auto", "python", "native"), default="auto")
+    add_method(command, "which method to run")
+    command.add_argument(
+        "-o", "--output", metavar="FILE.npz", help="write the results to this file"
+    )
+    add_engine(command)
     command.add_argument(
         "--compare",
         choices=("python", "native", "torch"),
-        help="run it there, too, and tell the first value that differs",
+        help="run it on another engine, too, or by PyTorch, and tell the first value that differs",
     )
 
 
@@ -39,7 +50,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
         with out.working(f"comparing with {options.compare}"):
             names = options.archive, options.compare
             comparison = compare(module, options.compare, args, method=options.method, names=names)
-    with out.working(f"running {options.method}"):
+    with out.working(f"running {options.method}"), told(method.schema, args, kwargs):
         result = method(*args, **kwargs)
     arrays = dict(flatten(result, "output"))
     if options.output:

@@ -6,21 +6,28 @@ import argparse
 import importlib.util
 
 from .inputs import add_inputs, arguments
-from .main import DIFFERS, FAULT, OK, UsageError, load_module, method_of
+from .main import DIFFERS, FAULT, OK, UsageError, add_archive, add_method, load_module, method_of
 from .output import Output
 
 
 def add(command: argparse.ArgumentParser) -> None:
-    command.add_argument("archive")
+    add_archive(command)
     add_inputs(command)
-    command.add_argument("--method", default="forward")
+    add_method(command, "which method to compare")
     command.add_argument(
         "--against",
         choices=("torch", "python", "native"),
-        help="by default torch where it is installed, else the Python engine",
+        help="what to compare with: by default torch where it is installed, else the Python engine",
     )
-    command.add_argument("--rtol", type=float, default=1e-4, help="of the largest element")
-    command.add_argument("--atol", type=float, default=1e-5)
+    command.add_argument(
+        "--rtol",
+        type=float,
+        default=1e-4,
+        help="allowed difference, as a part of the largest element (1e-4)",
+    )
+    command.add_argument(
+        "--atol", type=float, default=1e-5, help="allowed difference beside it (1e-5)"
+    )
 
 
 def run(options: argparse.Namespace, out: Output) -> int:

@@ -88,7 +88,7 @@ class Observer:
     def start(self) -> None:
         if calls.observer is not None:
             raise RuntimeError("another profile or watch is active; leave that first")
-        if calls.tracer is not None:
+        if calls.thread:
             raise RuntimeError("a program is being traced; observe it when it is made")
         calls.observe(self)
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 from fnmatch import fnmatchcase
 from functools import cache
 from typing import Any
@@ -26,6 +27,8 @@ from .observer import Observer, Place
 from .paths import module_path
 
 SEE = "scriptlang_watch::see"
+MOST_TOLD = 6
+"""How many names a warning tells."""
 
 
 @dataclass(frozen=True)
@@ -73,6 +76,21 @@ class Watch(Observer):
                 "scriptlang.no_grad() leaves out, or do not compile",
                 stacklevel=2,
             )
+        if self.places and not any(self.wants(p) for p in self.places):
+            warnings.warn(self.no_match(), stacklevel=2)
+
+    def no_match(self) -> str:
+        """What to say where no operator of the calls is of the wanted modules and operators."""
+        paths = list(dict.fromkeys(path_of(p) for p in self.places))
+        if not any(fnmatchcase(path, self.modules) for path in paths):
+            what, wanted, there = "module", self.modules, paths
+        else:
+            inside = [p for p in self.places if fnmatchcase(path_of(p), self.modules)]
+            what, wanted = "operator", self.operators
+            there = list(dict.fromkeys(p.kind for p in inside))
+        near = get_close_matches(wanted, there, 3, 0.5) or there[:MOST_TOLD]
+        names = ", ".join(repr(name) for name in near)
+        return f"no {what} of the calls matches {wanted!r}; there are {names}"
 
     def __iter__(self) -> Iterator[Watched]:
         return iter(self.values)
@@ -95,7 +113,7 @@ class Watch(Observer):
         return self.owner is None or bool(args) and args[0] is self.owner
 
     def wants(self, place: Place) -> bool:
-        return fnmatchcase(module_path(place.function, place.callers), self.modules) and (
+        return fnmatchcase(path_of(place), self.modules) and (
             fnmatchcase(place.kind, self.operators)
             or any(fnmatchcase(kind, self.operators) for kind in place.inside)
         )
@@ -119,9 +137,14 @@ class Watch(Observer):
             return  # the program itself called the operator
         place = self.places[number]
         names = [v.name for v in place.node.outputs if v.name]
-        path = module_path(place.function, place.callers)
+        path = path_of(place)
         name = names[0] if names else ""
         self.values.append(Watched(path, place.kind, name, place.line, self.keep(value)))
+
+
+def path_of(place: Place) -> str:
+    """The path of the submodule that a place is in; "" for the program itself."""
+    return module_path(place.function, place.callers)
 
 
 def copy_of(value: Tensor) -> Any:

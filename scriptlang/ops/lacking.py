@@ -1,7 +1,8 @@
 """`python -m scriptlang.ops.lacking` brings declared.txt, lacking.txt and derived.txt up to date.
 
 Declared operators and their modules go to declared.txt, forms of declared operators to
-derived.txt, and every other operator of PyTorch to lacking.txt.
+derived.txt, and every other operator of PyTorch to lacking.txt.  One whose declaration is gone
+goes back there, unless its name says that it is of scriptlang.
 """
 
 from __future__ import annotations
@@ -17,6 +18,9 @@ from . import facts, table
 from .derived import form_of
 
 FOLDER = pathlib.Path(__file__).parent
+
+OWN = "scriptlang::"
+"""How the names of operators begin that PyTorch does not have."""
 
 
 def sort_schemas(lines: Iterable[str]) -> dict[str, list[str]]:
@@ -55,12 +59,13 @@ def derive(name: str, texts: Iterable[str], known: list[table.Operator]) -> list
 
 
 def current() -> list[str]:
-    """Every schema of both files, sorted by name, in file order within a name."""
-    lines = [
-        line.partition(table.NOTE)[0]
-        for file in ("lacking.txt", "derived.txt")
+    """Every schema of the three files, sorted by name, in file order within a name."""
+    lines = {
+        line.partition(table.NOTE)[0]: None
+        for file in ("declared.txt", "lacking.txt", "derived.txt")
         for line in table.lines_of(file)
-    ]
+        if not (file == "declared.txt" and line.startswith(OWN))
+    }
     return sorted(lines, key=table.name_in)
 
 
@@ -100,7 +105,9 @@ def files() -> dict[str, list[str]]:
     lines_of, of_files.lines_of = table.lines_of, lambda file: []  # ignores the old lists
     found = {"declared.txt": declarations()}
     of_files.lines_of = lines_of
-    return found | sort_schemas(current())
+    schemas = current()
+    of_files.lines_of = lambda file: found.get(file) or lines_of(file)
+    return found | sort_schemas(schemas)
 
 
 def main() -> None:

@@ -17,15 +17,19 @@ from typing import Any
 
 import numpy as np
 
+from .. import logs
 from .. import types as T
 from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
 from .alias import AliasAnalysis
+from .conditions import unwritten
 from .fuse import Chain, is_overload, product_of
 
 ELEMENTS = range(1 << 14, (1 << 18) + 1)
 """The sizes of a weight, in elements, for which joining pays."""
+
+NAME = "batch_linears"
 
 MOVES = ("aten::permute", "aten::transpose", "aten::unsqueeze")
 """Operators that only reorder dimensions; the uses of their results are checked too."""
@@ -34,7 +38,12 @@ VIEW = "aten::view"
 
 
 def run(graph: Graph) -> bool:
-    groups = [group for group in layers_by_input(graph) if len(group) > 1]
+    groups = []
+    for group in layers_by_input(graph):
+        if len(group) > 1:
+            groups.append(group)
+        else:
+            logs.missed(group[0], NAME, "no other layer of its kind has its input")
     if not groups:
         return False
     analysis = AliasAnalysis(graph)
@@ -43,14 +52,32 @@ def run(graph: Graph) -> bool:
         fitting = [
             n
             for n in group
-            if len(Chain(n).nodes) == 1
-            and hides_layout(n.output)
-            and not analysis.is_written(n.inputs[0], n.output)
+            if not logs.missed(n, NAME, why_apart(n) or unwritten(analysis, n.inputs[0], n.output))
         ]
         if len(fitting) > 1:
             join(fitting)
             changed = True
     return changed
+
+
+def why_apart(layer: Node) -> str | None:
+    """Why a layer is not joined to others of its input."""
+    chain = Chain(layer).nodes
+    if len(chain) > 1:
+        return f"{chain[1].kind} after it can be fused with it"
+    return None if hides_layout(layer.output) else "a use of its result could tell gaps in memory"
+
+
+def why_does_not_pay(weight: Tensor, bias: Tensor | None) -> str | None:
+    if weight.numel() not in ELEMENTS:
+        return (
+            f"its weight has {weight.numel()} elements; it pays for {ELEMENTS[0]} to {ELEMENTS[-1]}"
+        )
+    if not weight.dtype.is_floating_point:
+        return "its weight is not of floats"
+    if bias is not None and bias.dtype is not weight.dtype:
+        return "its bias has another element type than its weight"
+    return None
 
 
 def layers_by_input(graph: Graph) -> list[list[Node]]:
@@ -60,11 +87,7 @@ def layers_by_input(graph: Graph) -> list[list[Node]]:
         product = product_of(node) if node.kind == "aten::linear" else None
         if product is not None:
             x, w, _, b = product
-            if (
-                w.constant.numel() in ELEMENTS
-                and w.constant.dtype.is_floating_point
-                and (b.constant is None or b.constant.dtype is w.constant.dtype)
-            ):
+            if not logs.missed(node, NAME, why_does_not_pay(w.constant, b.constant)):
                 key = (node.block, x, w.constant.dtype, w.constant._size[1])
                 found.setdefault(key, []).append(node)
     return list(found.values())

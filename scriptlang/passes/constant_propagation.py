@@ -28,13 +28,15 @@ MAX_ITEMS = 1024
 PRIMITIVES: dict[str, Callable[..., Any]] = {
     "prim::TupleConstruct": lambda node, *values: node.output.type.make(values),
     "prim::ListConstruct": lambda node, *values: list(values),
+    "prim::TupleUnpack": lambda node, value: tuple(value),
     "prim::TupleIndex": lambda node, value, i: value[i],
     "prim::TupleSlice": lambda node, value: value[node.attributes["beg"] : node.attributes["end"]],
     "prim::unchecked_cast": lambda node, value: value,
     "aten::__is__": lambda node, a, b: is_same(a, b),
     "aten::__isnot__": lambda node, a, b: not is_same(a, b),
 }
-"""How to compute nodes without a kernel, from (node, *constant inputs)."""
+"""How to compute nodes without a kernel, from (node, *constant inputs). The elements of what is
+unpacked are the outputs; else the value is the only one."""
 
 
 def run(graph: Graph) -> bool:
@@ -143,7 +145,8 @@ def compute(node: Node) -> tuple[Any, ...] | None:
     inputs = [v.constant for v in node.inputs]
     primitive = PRIMITIVES.get(node.kind)
     if primitive is not None:
-        return (primitive(node, *inputs),)
+        value = primitive(node, *inputs)
+        return value if node.kind == "prim::TupleUnpack" else (value,)
     assert node.schema is not None
     operator = table.find(node.schema.name, node.schema.overload)
     if operator is None or operator.kernel is None:

@@ -17,14 +17,17 @@ from typing import Any
 
 import numpy as np
 
+from .. import logs
 from ..ir import Graph, Node, Value
+from ..rewrite import argument_of
 from ..tensors import Tensor
+from .conditions import equal, fixed, same_block, used_once, weight
 from .fuse import (
     CONVOLUTIONS,
     TRANSPOSED,
-    is_constant,
-    is_transposed_convolution,
-    transposed_settings,
+    is_constant_transposed,
+    transposed_places,
+    why_no_transposed,
 )
 from .shape_facts import Fact
 from .shapes import propagate
@@ -57,27 +60,13 @@ def run(graph: Graph) -> bool:
 
 
 def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
+    if logs.missed(norm, "fold_batch_norm", why_not_fold(norm, facts)):
+        return False
     layer = norm.inputs[0].node
-    if layer.kind not in LAYERS or layer.block is not norm.block or len(layer.output.uses) != 1:
-        return False
-    if layer.kind == "aten::linear":
-        if facts[layer.output].rank != 2:  # only then are channels the last dimension
-            return False
-    elif not (is_straight(layer) or is_turned(layer)):
-        return False
-    scaled = scaling(norm)
+    scale, shift = scaling(norm)
     weight, bias = layer.inputs[1], layer.inputs[2]
-    if (
-        scaled is None
-        or not is_float_constant(weight)
-        or not (bias.is_constant and (bias.constant is None or is_float_constant(bias)))
-    ):
-        return False
-    scale, shift = scaled
     w = weight.constant._array
-    channel = 1 if is_turned(layer) else 0  # the dimension of w for output channels
-    if len(scale) != w.shape[channel]:
-        return False
+    channel = channel_of(layer)
     folded = _folded.get()
     made_of = [v.constant for v in (weight, bias, *norm.inputs[1:5])]
     key = (channel, norm.argument("eps").constant, *map(memory, made_of))
@@ -101,57 +90,85 @@ def fold(norm: Node, facts: Mapping[Value, Fact]) -> bool:
     return True
 
 
-def is_straight(layer: Node) -> bool:
-    """Whether a layer is a convolution that is not transposed, with a weight [out, in, ...]."""
-    transposed = layer.inputs[6] if layer.kind in TRANSPOSED else None
-    weight = layer.inputs[1]
+def why_not_fold(norm: Node, facts: Mapping[Value, Fact]) -> str | None:
+    """Why a batch norm cannot be folded into what is before it; None if it can."""
+    layer = norm.inputs[0].node
+    if layer.kind not in LAYERS:
+        return f"{argument_of(norm, 0)} is not made by a convolution or linear layer"
     return (
-        layer.kind in STRAIGHT
-        and (transposed is None or is_constant(transposed, False))
-        and weight.is_constant
-        and isinstance(weight.constant, Tensor)
-        and 3 <= weight.constant.dim() <= 5
+        same_block(norm, layer)
+        or used_once(layer.output)
+        or why_no_layer(layer, facts)
+        or why_not_constant(norm)
+        or float_constant(layer, 1)
+        or float_constant(layer, 2, or_none=True)
+        or why_other_channels(norm, layer)
     )
+
+
+def why_no_layer(layer: Node, facts: Mapping[Value, Fact]) -> str | None:
+    if layer.kind == "aten::linear":  # only of a matrix are channels the last dimension
+        return (
+            None if facts[layer.output].rank == 2 else "what is normed is not known to be a matrix"
+        )
+    if not is_turned(layer):
+        return (equal(layer, 6, False) if layer.kind in TRANSPOSED else None) or weight(
+            layer, 1, 3, 4, 5
+        )
+    return why_no_transposed(layer) or equal(layer, transposed_places(layer)[3], 1)
 
 
 def is_turned(layer: Node) -> bool:
-    """Whether a layer is a transposed convolution without groups, with a weight [in, out, ...]."""
+    """Whether a layer is a transposed convolution, with a weight [in, out, ...]."""
+    return layer.kind in TRANSPOSED and is_constant_transposed(layer)
+
+
+def channel_of(layer: Node) -> int:
+    """The dimension of the weight for output channels."""
+    return 1 if is_turned(layer) else 0
+
+
+def why_not_constant(norm: Node) -> str | None:
+    """Why the numbers of a batch norm are not known."""
+    assert norm.schema is not None
+    gamma, beta, mean, var = range(1, 5)
+    names = [a.name for a in norm.schema.arguments]
     return (
-        layer.kind in TRANSPOSED
-        and is_transposed_convolution(layer)
-        and is_constant(transposed_settings(layer)[3], 1)
+        equal(norm, names.index("training"), False)
+        or fixed(norm, names.index("eps"))
+        or float_constant(norm, mean)
+        or float_constant(norm, var)
+        or float_constant(norm, gamma, or_none=True)
+        or float_constant(norm, beta, or_none=True)
     )
 
 
-def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray] | None:
-    """Return (scale, shift) in float64 if a batch norm has constant statistics, else None."""
+def why_other_channels(norm: Node, layer: Node) -> str | None:
+    normed = len(norm.inputs[4].constant._array)
+    channels = layer.inputs[1].constant._array.shape[channel_of(layer)]
+    return None if normed == channels else f"{normed} channels are normed, and {channels} made"
+
+
+def scaling(norm: Node) -> tuple[np.ndarray, np.ndarray]:
+    """(scale, shift) in float64 of a batch norm with constant statistics."""
     gamma, beta, mean, var = norm.inputs[1:5]
-    training, eps = norm.argument("training"), norm.argument("eps")
-    if not (
-        training.is_constant
-        and training.constant is False
-        and eps.is_constant
-        and is_float_constant(mean)
-        and is_float_constant(var)
-    ):
-        return None
-    if not all(
-        v.is_constant and (v.constant is None or is_float_constant(v)) for v in (gamma, beta)
-    ):
-        return None
-    scale = 1 / np.sqrt(var.constant._array.astype(np.float64) + eps.constant)
+    scale = 1 / np.sqrt(var.constant._array.astype(np.float64) + norm.argument("eps").constant)
     if gamma.constant is not None:
         scale = scale * gamma.constant._array
     shift = -mean.constant._array.astype(np.float64) * scale
     return scale, shift if beta.constant is None else shift + beta.constant._array
 
 
-def is_float_constant(v: Value) -> bool:
-    return (
-        v.is_constant
-        and isinstance(v.constant, Tensor)
-        and v.constant._array.dtype in (np.float32, np.float64)
-    )
+def float_constant(node: Node, i: int, or_none: bool = False) -> str | None:
+    """Whether an input is a constant tensor of float32 or float64, or None where that may be."""
+    v = node.inputs[i]
+    if not v.is_constant:
+        return fixed(node, i)
+    if or_none and v.constant is None:
+        return None
+    if isinstance(v.constant, Tensor) and v.constant._array.dtype in (np.float32, np.float64):
+        return None
+    return f"{argument_of(node, i)} is no tensor of float32 or float64"
 
 
 def memory(tensor: Tensor | None) -> tuple[Any, ...] | None:

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
+from .. import logs
 from .. import types as T
 from ..allocations import asked_first
 from ..errors import LimitError
@@ -20,7 +21,10 @@ from ..ir import Graph, Node, Value
 from ..ops import table
 from ..tensors import Tensor
 from .alias import AliasAnalysis
+from .conditions import unwritten
 from .effects import has_side_effects
+
+NAME = "fold_weights"
 
 SMALL = 1 << 20
 """The bytes of results that any graph may have."""
@@ -82,13 +86,17 @@ def run(graph: Graph) -> bool:
     for node in candidates:
         inputs = [values for v in node.inputs for values in constants_of(v, known, analysis)]
         held = [v for v in (*node.inputs, *node.outputs) if v.type == T.TENSOR]
-        if len(inputs) < len(node.inputs) or analysis.is_written(*held):
-            continue
+        if len(inputs) < len(node.inputs):
+            continue  # most nodes: it is no miss
         is_made = not is_view(node) or any(v in made for v in node.inputs)
-        if is_made and analysis.escapes(node.output):
+        why = unwritten(analysis, *held)
+        if why is None and is_made and analysis.escapes(node.output):
+            why = "code outside would see that the result is the same tensor each time"
+        if logs.missed(node, NAME, why):
             continue
         value = budget.computed(node, inputs)
         if value is None or is_made and not budget.takes(value):
+            logs.missed(node, NAME, "it fails, has no kernel, or its result is too large to keep")
             continue
         known[node.output] = value
         if is_made:

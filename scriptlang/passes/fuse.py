@@ -14,11 +14,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .. import logs
 from .. import types as T
 from ..ir import Graph, Node, Value
 from ..ops import table
-from ..tensors import Tensor
 from .alias import AliasAnalysis
+from .conditions import equal, fixed, is_constant, numbers, same_block, unwritten, used_once, weight
 
 CONVOLUTIONS = frozenset({"aten::conv2d", "aten::_convolution", "aten::convolution"})
 TRANSPOSED = frozenset({"aten::conv_transpose2d", "aten::_convolution", "aten::convolution"})
@@ -37,102 +38,109 @@ SIMPLE = {
 
 CONTIGUOUS, CHANNELS_LAST = 0, 2
 
+NAME = "fuse"
+
 
 def run(graph: Graph) -> bool:
     analysis = AliasAnalysis(graph)
     changed = False
     for node in list(graph.walk()):
-        if node.kind in CONVOLUTIONS and is_plain_convolution(node):
-            changed |= fuse(node, analysis, convolution)
-        elif node.kind in TRANSPOSED and is_transposed_convolution(node):
-            changed |= fuse(node, analysis, transposed_convolution)
-        elif node.kind in PRODUCTS and product_of(node) is not None:
-            changed |= fuse(node, analysis, linear)
+        if node.kind in TRANSPOSED and is_constant_transposed(node):
+            why, build = why_no_transposed(node), transposed_convolution
+        elif node.kind in CONVOLUTIONS:
+            why, build = why_no_convolution(node), convolution
+        elif node.kind in PRODUCTS:
+            why, build = why_no_product(node), linear
+        else:
+            continue
+        if not logs.missed(node, NAME, why):
+            changed |= fuse(node, analysis, build)
     return changed
 
 
-def is_plain_convolution(node: Node) -> bool:
-    """Whether a node is a conv2d with numeric padding and constant weights."""
+def is_constant_transposed(node: Node) -> bool:
+    return node.kind == "aten::conv_transpose2d" or is_constant(node.inputs[6], True)
+
+
+def why_no_convolution(node: Node) -> str | None:
+    """Why a node is no conv2d with numeric padding and constant weights; None if it is one."""
     if node.kind == "aten::conv2d":
         if node.schema is None or node.schema.overload:
-            return False
-        settings = node.inputs[3:6]
+            return "its padding is no list of numbers"
+        why = None
     else:
-        if not (is_constant(node.inputs[6], False) and node.inputs[8].is_constant):
-            return False
-        settings = node.inputs[3:6]
-    weight, bias = node.inputs[1], node.inputs[2]
+        why = equal(node, 6, False) or fixed(node, 8)
     return (
-        is_matrix(weight, 4)
-        and bias.is_constant
-        and settings_known(settings)
-        and (bias.constant is None or is_matrix(bias, 1))
+        why
+        or weight(node, 1, 4)
+        or fixed(node, 2)
+        or numbers(node, (3, 4, 5))
+        or weight(node, 2, 1, or_none=True)
     )
 
 
-def is_transposed_convolution(node: Node) -> bool:
-    """Whether a node is a conv_transpose2d with constant weights."""
-    if node.kind != "aten::conv_transpose2d" and not is_constant(node.inputs[6], True):
-        return False
-    stride, padding, output_padding, groups, dilation = transposed_settings(node)
-    settings = [stride, padding, output_padding, dilation]
-    weight, bias = node.inputs[1], node.inputs[2]
+def why_no_transposed(node: Node) -> str | None:
+    """Why a node is no conv_transpose2d with constant weights; None if it is one."""
+    if not is_constant_transposed(node):
+        return equal(node, 6, True)
+    *settings, groups, dilation = transposed_places(node)
     return (
-        groups.is_constant
-        and is_matrix(weight, 4)
-        and settings_known(settings)
-        and bias.is_constant
-        and (bias.constant is None or is_matrix(bias, 1))
+        fixed(node, groups)
+        or weight(node, 1, 4)
+        or numbers(node, (*settings, dilation))
+        or weight(node, 2, 1, or_none=True)
     )
+
+
+def transposed_places(node: Node) -> tuple[int, int, int, int, int]:
+    """Where the inputs of `transposed_settings` are."""
+    return (3, 4, 5, 6, 7) if node.kind == "aten::conv_transpose2d" else (3, 4, 7, 8, 5)
 
 
 def transposed_settings(node: Node) -> tuple[Value, Value, Value, Value, Value]:
     """The stride, padding, output padding, groups and dilation of a transposed convolution."""
-    if node.kind == "aten::conv_transpose2d":
-        stride, padding, output_padding, groups, dilation = node.inputs[3:8]
-    else:
-        stride, padding, dilation, _, output_padding, groups = node.inputs[3:9]
-    return stride, padding, output_padding, groups, dilation
-
-
-def settings_known(settings: list[Value]) -> bool:
-    return all(
-        v.is_constant and isinstance(v.constant, (list, tuple)) and len(v.constant) in (1, 2)
-        for v in settings
-    )
-
-
-def is_constant(v: Value, wanted: Any) -> bool:
-    return v.is_constant and type(v.constant) is type(wanted) and v.constant == wanted
-
-
-def is_matrix(v: Value, rank: int) -> bool:
-    return v.is_constant and isinstance(v.constant, Tensor) and v.constant.dim() == rank
+    stride, padding, output_padding, groups, dilation = transposed_places(node)
+    inputs = node.inputs
+    return inputs[stride], inputs[padding], inputs[output_padding], inputs[groups], inputs[dilation]
 
 
 def is_overload(node: Node, overload: str) -> bool:
     return node.schema is not None and node.schema.overload == overload
 
 
+def why_no_product(node: Node) -> str | None:
+    """Why a node is no product with a constant matrix; None if it is one."""
+    if node.kind == "aten::linear":
+        return weight(node, 1, 2) or weight(node, 2, 1, or_none=True)
+    if node.kind == "aten::addmm":
+        return (
+            equal(node, 3, 1, 1.0)
+            or equal(node, 4, 1, 1.0)
+            or weight(node, 2, 2)
+            or weight(node, 0, 1)
+            or why_not_as_wide(node)
+        )
+    return weight(node, 1, 2)
+
+
+def why_not_as_wide(node: Node) -> str | None:
+    added, product = node.inputs[0].constant.size(0), node.inputs[2].constant.size(1)
+    return None if added == product else f"{added} elements are added to rows of {product}"
+
+
 def product_of(node: Node) -> tuple[Value, Value, bool, Any] | None:
     """Return (input, constant weight, whether that is [in, out], bias or None) of a matrix product,
     or None if it does not fit."""
+    if why_no_product(node) is not None:
+        return None
     if node.kind == "aten::linear":
         x, w, b = node.inputs
-        ok = is_matrix(w, 2) and b.is_constant and (b.constant is None or is_matrix(b, 1))
-        return (x, w, False, b) if ok else None
+        return x, w, False, b
     if node.kind == "aten::addmm":
-        b, x, w, beta, alpha = node.inputs
-        ones = all(v.is_constant and v.constant == 1 for v in (beta, alpha))
-        ok = (
-            ones
-            and is_matrix(w, 2)
-            and is_matrix(b, 1)
-            and b.constant.size(0) == (w.constant.size(1))
-        )
-        return (x, w, True, b) if ok else None
+        b, x, w, *_ = node.inputs
+        return x, w, True, b
     x, w = node.inputs[:2]
-    return (x, w, True, None) if is_matrix(w, 2) else None
+    return x, w, True, None
 
 
 class Chain:
@@ -142,33 +150,46 @@ class Chain:
         self.nodes = [layer]
         self.added: Value | None = None
         self.activation = "none"
-        while self.activation == "none" and (follower := self.only_user()) is not None:
-            if not self.take(follower):
-                break
+        self.why: str | None = None
+        """Why it takes in no more, if that is not since it ends with an activation."""
+        while self.activation == "none" and self.why is None:
+            self.why = self.why_no_user() or self.take(self.last.uses[0][0])
 
     @property
     def last(self) -> Value:
         return self.nodes[-1].output
 
-    def only_user(self) -> Node | None:
-        if len(self.last.uses) != 1:
-            return None
+    def why_no_user(self) -> str | None:
+        """Why what follows cannot be taken in, whatever it is."""
+        why = used_once(self.last)
+        if why is not None:
+            return why
         user = self.last.uses[0][0]
-        return user if user.block is self.nodes[0].block and user.schema is not None else None
+        return same_block(self.nodes[0], user) or (
+            f"its result goes to {user.kind}, which is no operator" if user.schema is None else None
+        )
 
-    def take(self, node: Node) -> bool:
+    def take(self, node: Node) -> str | None:
+        """Take in a node, or return why not."""
         if node.kind == "aten::add" and self.added is None and is_overload(node, "Tensor"):
             other = node.inputs[1 - node.inputs.index(self.last)]
-            if other.type != T.TENSOR or not is_constant(node.inputs[2], 1):
-                return False
+            if other.type != T.TENSOR:
+                return f"{node.kind} adds a value of the type {other.type}"
+            why = equal(node, 2, 1)
+            if why is not None:
+                return why
             self.added = other
         else:
             name = activation_of(node)
-            if name is None or node.inputs[0] is not self.last:
-                return False
+            if name is None and node.kind == "aten::add" and self.added is not None:
+                return "it has taken in a sum"
+            if name is None:
+                return f"{node.kind} is no sum or activation that a layer takes in"
+            if node.inputs[0] is not self.last:
+                return f"{node.kind} takes the value as another argument"
             self.activation = name
         self.nodes.append(node)
-        return True
+        return None
 
 
 def activation_of(node: Node) -> str | None:
@@ -190,9 +211,12 @@ def fuse(layer: Node, analysis: AliasAnalysis, build: Callable[..., Any]) -> boo
         for v in node.inputs
         if v.type == T.TENSOR and v.node not in chain.nodes
     ]
-    if analysis.is_written(*outside, *(n.output for n in chain.nodes)):
+    why = unwritten(analysis, *outside, *(n.output for n in chain.nodes))
+    if logs.missed(layer, NAME, why):
         return False
     last = chain.nodes[-1]
+    if chain.why is not None:
+        logs.missed(last, "taking in what follows", chain.why)
     with layer.graph.at(last):
         fused = build(layer, chain)
     fused.output.name = last.output.name

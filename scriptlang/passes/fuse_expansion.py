@@ -12,21 +12,21 @@ needs some rows of it at a time.
 
 from __future__ import annotations
 
+from .. import logs
 from ..ir import Graph, Node
 from .alias import AliasAnalysis
-from .fuse import is_constant, make
+from .conditions import equal, fixed, same_block, unwritten, used_once
+from .fuse import make
 
 KIND = "scriptlang::conv2d"
+NAME = "fuse_expansion"
 
 
 def run(graph: Graph) -> bool:
     pairs = [
         (node.inputs[0].node, node)
         for node in graph.walk()
-        if node.kind == KIND
-        and is_depthwise(node)
-        and is_expansion(node.inputs[0].node)
-        and is_all_of(node.inputs[0].node, node)
+        if node.kind == KIND and not logs.missed(node, NAME, why_no_pair(node))
     ]
     if not pairs:
         return False
@@ -34,7 +34,7 @@ def run(graph: Graph) -> bool:
     pairs = [
         (expansion, last)
         for expansion, last in pairs
-        if not analysis.is_written(expansion.inputs[0], expansion.output)
+        if not logs.missed(last, NAME, unwritten(analysis, expansion.inputs[0], expansion.output))
     ]
     for expansion, last in pairs:
         x, weight, bias = expansion.inputs[:3]
@@ -51,29 +51,43 @@ def run(graph: Graph) -> bool:
     return bool(pairs)
 
 
-def is_expansion(node: Node | None) -> bool:
-    if node is None or node.kind != KIND:
-        return False
-    _, weight, _, stride, padding, _, groups, added, *_ = node.inputs
+def why_no_pair(last: Node) -> str | None:
+    """Why a convolution is none for each channel of an expansion that nothing else uses."""
+    expansion = last.inputs[0].node
     return (
-        weight.is_constant
-        and list(weight.constant.shape[2:]) == [1, 1]
-        and is_constant(stride, [1, 1])
-        and is_constant(padding, [0, 0])
-        and is_constant(groups, 1)
-        and is_constant(added, None)
+        why_not_depthwise(last)
+        or why_no_expansion(expansion)
+        or used_once(expansion.output)
+        or same_block(last, expansion)
     )
 
 
-def is_depthwise(node: Node) -> bool:
-    weight, groups = node.inputs[1], node.inputs[6]
+def why_no_expansion(node: Node) -> str | None:
+    if node.kind != KIND:
+        return f"its input is not made by a convolution, but {maker_of(node)}"
+    why = fixed(node, 1)
+    if why is not None:
+        return why
+    sizes = list(node.inputs[1].constant.shape[2:])
+    if sizes != [1, 1]:
+        return f"the convolution before it is {sizes[0]} x {sizes[1]}"
     return (
-        weight.is_constant
-        and weight.constant.size(1) == 1
-        and is_constant(groups, weight.constant.size(0))
+        equal(node, 3, [1, 1])
+        or equal(node, 4, [0, 0])
+        or equal(node, 6, 1)
+        or equal(node, 7, None)
     )
 
 
-def is_all_of(expansion: Node, last: Node) -> bool:
-    """Whether nothing else uses the result of the expansion."""
-    return len(expansion.output.uses) == 1 and expansion.block is last.block
+def why_not_depthwise(node: Node) -> str | None:
+    why = fixed(node, 1)
+    if why is not None:
+        return why
+    channels, each = node.inputs[1].constant.shape[:2]
+    if each != 1:
+        return f"it is no depthwise convolution: each group has {each} channels"
+    return equal(node, 6, channels)
+
+
+def maker_of(node: Node) -> str:
+    return "comes in from outside" if node.kind == "prim::Param" else f"by {node.kind}"

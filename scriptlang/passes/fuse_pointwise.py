@@ -16,13 +16,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from .. import logs
 from .. import types as T
 from ..ir import Block, Graph, Node, Value, clone_node
+from ..ops.table import facts_of
 from .alias import AliasAnalysis
 from .effects import FUSED, has_side_effects
-from .fusible import is_fusible, is_inner_constant
+from .fusible import is_fusible, is_inner_constant, why_not_fusible
 
 KIND = FUSED
+NAME = "fuse_pointwise"
+BEFORE = f"{NAME} with what makes its inputs"
 
 MOST_NODES = 40
 MOST_INPUTS = 16
@@ -31,10 +35,23 @@ MOST_INPUTS = 16
 
 def run(graph: Graph) -> bool:
     blocks = [b for b in all_blocks(graph.block) if has_pair(b)]
-    if not blocks:
-        return False
-    analysis = AliasAnalysis(graph)
-    return any([fuse_segment(nodes, analysis) for block in blocks for nodes in segments(block)])
+    changed = False
+    if blocks:
+        analysis = AliasAnalysis(graph)
+        changed = any(
+            [fuse_segment(nodes, analysis) for block in blocks for nodes in segments(block)]
+        )
+    if logs.topics:
+        tell(graph)
+    return changed
+
+
+def tell(graph: Graph) -> None:
+    """Log why operators are in no group that might be in one."""
+    for node in graph.walk():
+        if facts_of(node.schema).fusible:
+            why = why_not_fusible(node) or "no neighbour can be in a group with it"
+            logs.missed(node, NAME, why)
 
 
 def applies(graph: Graph) -> bool:
@@ -167,7 +184,8 @@ class Grouping:
         near = {g for d in self.before[i] if (g := self.group_of(d)) is not None}
         joined: list[int] = []
         for g in sorted(near, reverse=True):
-            if self.may_be_one([*joined, g], i):
+            why = self.why_apart([*joined, g], i)
+            if not logs.missed(self.nodes[i], BEFORE, why):
                 joined.append(g)
         if not joined:
             joined = [len(self.root)]
@@ -185,8 +203,8 @@ class Grouping:
             if self.group_of(d) != first:
                 self.outside[first] |= self.reached(d)
 
-    def may_be_one(self, groups: list[int], i: int) -> bool:
-        """Whether groups and a node may be merged: the result must not depend on itself."""
+    def why_apart(self, groups: list[int], i: int) -> str | None:
+        """Why groups and a node cannot be merged: the result must not depend on itself."""
         own = sum(1 << g for g in groups)
         outside = 0
         for d in self.before[i]:
@@ -195,11 +213,13 @@ class Grouping:
         for g in groups:
             outside |= self.outside[g]
         if self.closure(outside) & own:
-            return False
+            return "something has to run in between"
         members = [i, *(m for g in groups for m in self.members[g])]
         if len(members) > MOST_NODES:
-            return False
-        return len(inputs_of([self.nodes[m] for m in members])) <= MOST_INPUTS
+            return f"the group would have more than {MOST_NODES} operators"
+        if len(inputs_of([self.nodes[m] for m in members])) > MOST_INPUTS:
+            return f"the group would have more than {MOST_INPUTS} inputs"
+        return None
 
     def units(self) -> list[list[int]]:
         """The groups and single nodes, in an order that respects all dependencies."""

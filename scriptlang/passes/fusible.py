@@ -10,19 +10,26 @@ from __future__ import annotations
 from .. import types as T
 from ..ir import Node, Value
 from ..ops.table import facts_of
+from ..rewrite import argument_of
 
 NUMBERS = (T.INT, T.FLOAT, T.BOOL)
 
 
 def is_fusible(node: Node) -> bool:
     """Whether a node may be part of a fused group."""
-    return (
-        facts_of(node.schema).fusible
-        and len(node.outputs) == 1
-        and node.output.type == T.TENSOR
-        and all(map(may_enter, node.inputs))
-        and any(v.type == T.TENSOR for v in node.inputs)
-    )
+    return facts_of(node.schema).fusible and why_not_fusible(node) is None
+
+
+def why_not_fusible(node: Node) -> str | None:
+    """Why a node of an operator that may be fused cannot be part of a group."""
+    if len(node.outputs) != 1 or node.output.type != T.TENSOR:
+        return "its result is no tensor"
+    for i, v in enumerate(node.inputs):
+        if not may_enter(v):
+            return f"{argument_of(node, i)} has the type {v.type}, and is no constant number"
+    if not any(v.type == T.TENSOR for v in node.inputs):
+        return "no input is a tensor"
+    return None
 
 
 def may_enter(v: Value) -> bool:

@@ -15,11 +15,13 @@ Only the strides differ, and no operator that could observe them gets such a ten
 
 from __future__ import annotations
 
+from .. import logs
 from .. import types as T
 from ..ir import Graph, Node, Value
 from ..ops import table
 from .alias import AliasAnalysis
-from .fuse import CHANNELS_LAST, CONTIGUOUS, is_constant
+from .conditions import is_constant, unwritten
+from .fuse import CHANNELS_LAST, CONTIGUOUS
 
 FORMAT = {"scriptlang::conv2d": 9, "scriptlang::conv_transpose2d": 10}
 """The fused convolutions, and the index of their memory format argument."""
@@ -48,7 +50,11 @@ def run(graph: Graph) -> bool:
     if not starts:
         return False
     analysis = AliasAnalysis(graph)
-    last = [n for n in starts if pays(n) and not analysis.is_written(n.output)]
+    last = [
+        n
+        for n in starts
+        if not logs.missed(n, "layouts", why_not_pays(n) or unwritten(analysis, n.output))
+    ]
     found = {n.output for n in last}
     for node in last:
         with graph.at(node):
@@ -61,9 +67,11 @@ def run(graph: Graph) -> bool:
     return bool(last)
 
 
-def pays(node: Node) -> bool:
+def why_not_pays(node: Node) -> str | None:
     """Whether some use of the convolution's result can take it channels-last."""
-    return any(hides_layout(user) or user.kind == "aten::permute" for user, _ in node.output.uses)
+    if any(hides_layout(user) or user.kind == "aten::permute" for user, _ in node.output.uses):
+        return None
+    return "no operator that uses its result can take it channels-last"
 
 
 def keeps(node: Node, found: set[Value]) -> bool:

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from .. import logs
 from .. import types as T
 from ..ir import Graph, Node
 from ..ops import table
-from ..tensors import Tensor
+from .conditions import fixed, weight
 
 if TYPE_CHECKING:
     from ..ir import Value
+
+NAME = "numeric_padding"
 
 DIMS = {
     "aten::_convolution_mode": (1, 2, 3),
@@ -37,19 +40,22 @@ def run(graph: Graph) -> bool:
 
 
 def replace(node: Node) -> bool:
-    x, weight, bias, stride, padding, dilation, groups = node.inputs
-    if not weight.is_constant or not isinstance(weight.constant, Tensor):
+    x, w, bias, stride, padding, dilation, groups = node.inputs
+    why = weight(node, 1, *(2 + n for n in DIMS[node.kind]))
+    if logs.missed(node, NAME, why):
         return False
-    sizes = list(weight.constant.shape[2:])
+    sizes = list(w.constant.shape[2:])
     numbers = by_number(padding, sizes, stride, dilation)
-    if numbers is None or len(sizes) not in DIMS[node.kind]:
+    if numbers is None:
+        why = fixed(node, 4) or fixed(node, 3) or fixed(node, 5)
+        logs.missed(node, NAME, why or "no numbers are the same padding on both sides")
         return False
     schema = table.schema_of(f"aten::conv{len(sizes)}d")
     with node.graph.at(node):
         known = node.graph.constant(numbers, T.ListType(T.INT), like=node)
         new = node.graph.insert(
             schema.name,
-            [x, weight, bias, stride, known, dilation, groups],
+            [x, w, bias, stride, known, dilation, groups],
             [node.output.type],
             schema=schema,
             like=node,

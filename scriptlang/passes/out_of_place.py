@@ -11,6 +11,7 @@ helps fusion, which only handles operators without effects.
 
 from __future__ import annotations
 
+from .. import logs
 from ..ir import Graph, Node, Value
 from ..ops import table
 from .known_types import floating_type, others_deciding
@@ -27,7 +28,11 @@ def run(graph: Graph) -> bool:
 def replace(node: Node) -> bool:
     target = node.inputs[0]
     form = other_form(node)
-    if form is None or not is_fresh(target, node) or not keeps_type(node, form):
+    if form is None:
+        why: str | None = f"no operator gives what {node.kind} writes"
+    else:
+        why = why_not_fresh(target, node) or why_other_type(node, form)
+    if logs.missed(node, "out_of_place", why) or form is None:
         return False
     with node.graph.at(node):
         new = node.graph.insert(
@@ -46,12 +51,16 @@ def replace(node: Node) -> bool:
     return True
 
 
-def keeps_type(node: Node, form: table.Operator) -> bool:
-    """Whether the out-of-place operator certainly returns the dtype of the written tensor."""
+def why_other_type(node: Node, form: table.Operator) -> str | None:
+    """Why the out-of-place operator may return another dtype than that of the written tensor."""
     if form.facts.keeps_type == "any":
-        return True
+        return None
     known = floating_type(node.inputs[0])
-    return known is not None and all(floating_type(v) is known for v in others_deciding(node))
+    if known is None:
+        return "the element type of what it writes is not known"
+    if all(floating_type(v) is known for v in others_deciding(node)):
+        return None
+    return "what it reads may have another element type than what it writes"
 
 
 def other_form(node: Node) -> table.Operator | None:
@@ -65,14 +74,20 @@ def other_form(node: Node) -> table.Operator | None:
     return operator if names == [a.name for a in node.schema.arguments] else None
 
 
-def is_fresh(v: Value, before: Node) -> bool:
-    """Whether no other tensor shares the value's memory right before a node of its block."""
-    if v.is_parameter or v.node.block is not before.block or not gives_fresh(v.node):
-        return False
-    return (
-        all(user is before or not user.is_before(before) or gives_fresh(user) for user, _ in v.uses)
-        and sum(user is before for user, _ in v.uses) == 1
-    )
+def why_not_fresh(v: Value, before: Node) -> str | None:
+    """Why another tensor may share the value's memory right before a node of its block."""
+    if v.is_parameter:
+        return "what it writes comes in from outside"
+    if v.node.block is not before.block:
+        return "what it writes is made in another block"
+    if not gives_fresh(v.node):
+        return f"what it writes may be memory that {v.node.kind} was given"
+    for user, _ in v.uses:
+        if user is not before and user.is_before(before) and not gives_fresh(user):
+            return f"{user.kind} before it may share the memory that it writes"
+    if sum(user is before for user, _ in v.uses) != 1:
+        return "it reads what it writes as another argument, too"
+    return None
 
 
 def gives_fresh(node: Node) -> bool:

@@ -257,7 +257,7 @@ def heat_of(path: str) -> dict[tuple[str, str], list[float]]:
                 found[key].append(float(e["dur"]) / 1e6)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as e:
         help = "write one with `scriptlang profile --trace FILE.json`"
-        raise ArchiveError(f"this is no trace of a profile ({e!r})", path, help) from None
+        raise ArchiveError(f"this is no trace of a profile ({e})", path, help) from None
     return found
 
 

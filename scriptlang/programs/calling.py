@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..dtypes import float32, get_default_dtype
 from ..errors import LimitError
 from ..interpreter.engine import Engine
 from ..interpreter.gradients import is_direct
@@ -64,9 +65,25 @@ def run(
     """Call a function on an engine; returns the result as a user sees it."""
     current.calls.last = function
     observer = current.calls.observer
-    by = engine if observer is None else observer.instead_of(engine)
+    able = engine if get_default_dtype() is float32 else with_other_default(engine)
+    by = able if observer is None else observer.instead_of(able)
     result = by.run(function, args, kwargs, limits)
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
+
+
+def with_other_default(engine: Engine) -> Engine:
+    """The engine for a call while the default dtype is not float32, the only one that the native
+    engine knows.  Raises NotImplementedError if the user has chosen that engine."""
+    from ..interpreter.auto import AutoEngine
+    from ..interpreter.engine import engine as engine_called
+
+    if engine.name == "native" and not isinstance(engine, AutoEngine):
+        raise NotImplementedError(
+            "the native engine knows no default dtype but float32, and it is "
+            f"{get_default_dtype()}: "
+            'call set_default_dtype(float32), or use engine="python"'
+        )
+    return engine_called("python")
 
 
 def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:

@@ -66,7 +66,8 @@ class Report:
 
     def availability(self) -> str:
         """One line for each engine: the operators it lacks, or that it has all of them."""
-        lines = [f"{self.name}: {len(self.functions)} methods, {len(self.operators)} operators"]
+        methods = number(len(self.functions), "method")
+        lines = [f"{self.name}: {methods}, {number(len(self.operators), 'operator')}"]
         for engine in self.lacking:
             missing = self.missing(engine)
             lines.append(
@@ -79,6 +80,11 @@ class Report:
                 )
             )
         return "\n".join(lines)
+
+
+def number(count: int, what: str) -> str:
+    """A number of things: 1 method, 2 methods."""
+    return f"{count} {what}" if count == 1 else f"{count} {what}s"
 
 
 @alone
@@ -126,15 +132,24 @@ def reached_operators(path: str, methods: list[str]) -> list[str]:
     """The operators that the native engine reaches from these methods of an archive ([]: all).
 
     The optimised graphs decide, so operators in branches that no call can take are not counted.
+    Raises LookupError if the archive has no such method, and ArchiveError for other files.
     """
+    from ..errors import ArchiveError, reading
+    from ..serialization.archive import Reader
+
     native, why = load_native()
     if native is None:
         raise ScriptError(f"only the native engine can say what it reaches, and {why}")
     contents = pathlib.Path(path).read_bytes()
-    try:
-        names: list[str] = native.Archive(contents).operators(methods)
-    except native.NativeError as e:
-        raise ScriptError(f"{path}: {e}") from None
+    with reading(path):
+        Reader(contents)  # tells what other files are
+        try:
+            names: list[str] = native.Archive(contents).operators(methods)
+        except native.NativeError as e:
+            name, message = e.args[0], e.args[2]
+            if name == "KeyError":
+                raise LookupError(f"{path}: {message}") from None
+            raise ArchiveError(message) from None
     return names
 
 
@@ -149,6 +164,8 @@ def producer_of(source: Any) -> str:
     if RECORD in reader.records:
         version = bytes(reader.read(RECORD)[:40]).split(b"\n")[0].decode("ascii", "replace")
         return f"compiled by scriptlang {version}"
+    if any(name.startswith("scriptlang/") for name in reader.records):
+        return "scriptlang, with bytecode"
     if "bytecode.pkl" in reader.records:
         return "for PyTorch's lite interpreter"
     is_late = ".data/serialization_id" in reader.records or "byteorder" in reader.records

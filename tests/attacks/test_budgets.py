@@ -167,7 +167,7 @@ def test_the_command_line_takes_limits(tmp_path):
     less = children.run(*command, "--limit", "syntax_nodes=300", capture_output=True, text=True)
     assert less.returncode == 1 and "--limit syntax_nodes=" in less.stderr
     wrong = children.run(*command, "--limit", "sauce=3", capture_output=True, text=True)
-    assert wrong.returncode == 1 and "source_bytes" in wrong.stderr
+    assert wrong.returncode == 2 and "source_bytes" in wrong.stderr
 
 
 @pytest.mark.parametrize("engine", available())

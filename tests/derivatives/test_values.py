@@ -140,6 +140,10 @@ TABLE = {
         needing(random.uniform(-0.8, 0.8, (1, 1, 2, 2))),
     ),
     "embedding": (lambda w: s.embedding(w, ROWS), normal(3, 2)),
+    "embedding_dense_backward": (
+        lambda g: s.embedding_dense_backward(g, ROWS, 3, 1, False),
+        normal(2, 3, 2),
+    ),
     "lstm": (
         lambda x, h, w, u: s.lstm(x, [h, h], [w, u], False, 1, 0.0, True, False, False)[0],
         normal(2, 1, 2),

@@ -190,6 +190,17 @@ def test_calls_that_could_not_be_watched_warn(engine):
             m(x)
 
 
+def test_names_that_nothing_matches_warn(engine):
+    m, x = resnet(engine), image()
+    with pytest.warns(UserWarning, match=r"no module .* 'stm.0'; there are 'stem.0'"):
+        with m.watch("stm.0") as seen:
+            m(x)
+    assert len(seen) == 0
+    with pytest.warns(UserWarning, match=r"no operator .* 'conv2d'; there are 'aten::conv2d'"):
+        with m.watch("stem.*", "conv2d"):
+            m(x)
+
+
 def test_only_the_watched_module_is(engine):
     m, other, x = resnet(engine), resnet.__wrapped__(engine), image()
     with m.watch("stem.*", keep=lambda t: t.shape) as seen:

@@ -190,7 +190,10 @@ def check_error(got: Any, want: Any, engine: str, family: str, sample: Sample) -
     """Both are errors of the same class and first line, or of those that other_errors.txt tells."""
     assert isinstance(want, Exception) and isinstance(got, Exception), (got, want)
     others = other_errors().get((engine, family, one_line(sample)), ())
-    assert error_line(got) in (error_line(want), *others), (error_line(want), others)
+    assert error_line(got) in (error_line(want), *others), (
+        f"the {engine} engine raises {error_line(got)}\nPyTorch raises {error_line(want)}\n"
+        "Give PyTorch's message. If it has to be another: python -m tests.ops.record errors"
+    )
 
 
 @functools.cache

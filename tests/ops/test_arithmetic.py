@@ -88,7 +88,42 @@ def nothing():
         yield call(name, whole, whole)
 
 
-SAMPLES = [*samples(), *nothing()]
+def sums_that_are_cut():
+    """Sums end at 0 and at the greatest number of the first operand's type."""
+    for dtype in ("float32", "float64", "int8", "int16", "int32", "int64"):
+        x = (A.normal(3, 4) * 100).astype(dtype)
+        for other in (x * 2, (A.normal(4) * 100).astype("float32"), A.integers(-200, 200, 3, 4)):
+            yield call("_add_relu", x, other)
+            yield call("_add_relu", x, other, alpha=-2)
+        for other in ((A.normal(4) * 3).astype("float16"), np.array([[True], [False], [True]])):
+            yield call("_add_relu", x, other)
+        for other in (5, -5, 2.5, True, 1j, 1000):
+            yield call("_add_relu", x, other)
+        for alpha in (3, 2.5, True, 1j, 2 + 0j, 1e300):
+            yield call("_add_relu", x, 7, alpha)
+            yield call("_add_relu", x, x, alpha=alpha)
+        yield call("_add_relu_", x.copy(), x)
+        yield call("_add_relu_", x.copy(), 3)
+        yield call("_add_relu_", x.copy(), 2.5)
+        yield call("_add_relu_", x.copy(), np.ones((2, 3, 4), dtype))
+    for dtype in ("float16", "uint8", "bool", "complex64"):  # these are refused
+        yield call("_add_relu", np.ones((2, 3), dtype), np.ones(3, dtype))
+        yield call("_add_relu", np.ones((2, 3), dtype), np.ones(2, dtype))
+        yield call("_add_relu", np.ones(0, dtype), 1)
+        yield call("_add_relu", np.ones(2, "float32"), np.ones(2, dtype))
+    edges = np.array([np.inf, -np.inf, 3e38, -3e38, 127.0, 128.0, 3e9], "float32")
+    for x in (edges, edges.astype("float64"), np.ones(7, "int8"), np.ones(7, "int64")):
+        yield call("_add_relu", x, edges)
+        yield call("_add_relu", x, edges.astype("float64"))
+    yield call("_add_relu", np.array([100], "int8"), np.array([100], "int8"))
+    yield call("_add_relu", np.array([2**63 - 1]), np.array([1]))
+    yield call("_add_relu", np.array([2**63 - 1]), -1)
+    for x in (np.array(1.0), np.array(1, "int32"), np.array(1, "int8")):
+        for other in (A.normal(2), np.ones(2, "int8"), np.ones(2, "uint8")):
+            yield call("_add_relu", x, other)
+
+
+SAMPLES = [*samples(), *nothing(), *sums_that_are_cut()]
 test_recorded, test_pytorch = both_tests("arithmetic", SAMPLES)
 
 

@@ -45,6 +45,36 @@ def dense():
     yield call("scaled_dot_product_attention", q[0, 0, 0], k[0, 0, 0], v[0, 0, 0])
 
 
+def masked_and_causal():
+    """Both at once, which PyTorch's flash kernel takes; rows that float masks hide entirely."""
+    q, k, v = (A.normal(1, 2, 4, 8) for _ in range(3))
+    far = A.normal(4, 4)
+    hidden = far.copy()
+    hidden[0] = -np.inf
+    name = "scaled_dot_product_attention"
+    for mask in (far, far[:1], far[:, :1], far[None, None], far > 0, hidden):
+        yield call(name, q, k, v, mask, 0.0, True, tolerance=1e-4)
+    for dtype in ("float16", "float64"):
+        x, y, z, mask = (a.astype(dtype) for a in (q, k, v, hidden))
+        loose = 5e-3 if dtype == "float16" else 1e-5
+        yield call(name, x, y, z, mask, 0.0, True, tolerance=loose)
+        yield call(name, x, y, z, mask, tolerance=loose)
+    yield call(name, q, k, v, hidden, tolerance=1e-4)
+    yield call(name, q[0], k[0], v[0], hidden, tolerance=1e-4)
+    yield call(name, q, k, v, hidden[None], tolerance=1e-4)
+    yield call(name, q, k[:, :1], v[:, :1], far, 0.0, True, enable_gqa=True, tolerance=1e-4)
+    yield call(name, q[:, :, :2], k, v, far[:2], 0.0, True, tolerance=1e-4)
+    yield call(name, q[:, :, :0], k, v, far[:0], 0.0, True)
+    yield call(name, q, k[:, :, :0], v[:, :, :0], far[:, :0], 0.0, True)
+    # These are refused.
+    yield call(name, q[0], k[0], v[0], far, 0.0, True)
+    yield call(name, q, k, v, far[None], 0.0, True)
+    yield call(name, q, k[:, :1], v[:, :1], far, 0.0, True)
+    yield call(name, q, k, v, far[0])
+    for dtype in ("float64", "int64", "float16", "complex64"):
+        yield call(name, q, k, v, far.astype(dtype))
+
+
 def masks():
     """Masks of attention that are numbers, and of shapes that do not fit."""
     x, weights = A.normal(2, 3, 4), [A.normal(12, 4), A.normal(12), A.normal(4, 4), A.normal(4)]
@@ -83,5 +113,5 @@ def masks():
     )
 
 
-SAMPLES = [*dense(), *masks()]
+SAMPLES = [*dense(), *masks(), *masked_and_causal()]
 test_recorded, test_pytorch = both_tests("attention", SAMPLES)

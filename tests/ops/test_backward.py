@@ -159,5 +159,28 @@ def more():
     yield call("nll_loss_backward", g, scores[0], np.array(2), weight, 0, 2, np.float32(0))
 
 
-SAMPLES = list(samples())
+def rows_of_tables():
+    """The gradient of embedding: rows that are shared, of padding, or not there."""
+    at, g = np.array([0, 2, 0, 5, 2, 2]), A.normal(6, 3)
+    for padding in (-1, 2, 0, -4):
+        for by_use in (False, True):
+            yield call("embedding_dense_backward", g, at, 6, padding, by_use)
+    for rows in (3, 0, -1):  # never by use: PyTorch counts uses beyond the end of its memory
+        yield call("embedding_dense_backward", g, at, rows, -1, False)
+    some = at - 1, at.astype("int32"), at.reshape(2, 3), at.astype("int16"), at > 1, at[:5], at[:0]
+    for places in some:
+        yield call("embedding_dense_backward", g, places, 6, -1, False)
+    for dtype in ("float16", "float64", "complex64", "int64", "int8", "bool"):
+        many = np.full((40, 1), 100.3).astype(dtype)
+        for by_use in (False, True):
+            yield call("embedding_dense_backward", many, np.zeros(40, int), 1, -1, by_use)
+    for shape in ((3, 2, 4), (6, 1, 4), (24,), (0, 4), (6, 0)):
+        yield call("embedding_dense_backward", A.normal(*shape), at, 6, -1, False)
+    yield call("embedding_dense_backward", A.normal(4), np.array(1), 2, -1, True)
+    yield call("embedding_dense_backward", A.normal(), np.array(1), 2, -1, True)
+    yield call("embedding_dense_backward", np.ones((6, 2), "uint16"), at, 6, -1, False)
+    yield call("embedding_dense_backward", A.normal(3, 6).T, at, 6, -1, False)
+
+
+SAMPLES = [*samples(), *rows_of_tables()]
 test_recorded, test_pytorch = both_tests("backward", SAMPLES)

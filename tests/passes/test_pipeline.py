@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import copy
+import pathlib
+import re
 
 import numpy as np
 import pytest
@@ -12,15 +14,34 @@ import scriptlang
 from scriptlang.errors import GraphError
 from scriptlang.ir import Graph
 from scriptlang.irverify import verify
-from scriptlang.passes import dce, inline, pipeline
+from scriptlang.passes import dce, inline, optimize, pipeline
 from tests.frontend import programs
 from tests.golden import parse
 from tests.passes.random_graphs import random_graph
 from tests.passes.running import outcome
 
+CASES = pathlib.Path(__file__).resolve().parent.parent / "cases"
+
 STEPS = {
     step.name: step for step in (*pipeline.ONCE_BEFORE, *pipeline.REPEATED, *pipeline.ONCE_AFTER)
 }
+
+FROZEN = {
+    f"{step.name}.{step.run.__name__}": step
+    for step in (*optimize.CHECKS, *optimize.WEIGHTS, *optimize.LAYERS)
+    if step.run is not pipeline.run
+}
+"""Those for frozen modules."""
+
+ELSEWHERE = {
+    "autocast": "tests/ops/test_new_operator.py",
+    "fold_weights": "tests/passes/test_fold_weights.py",
+    **dict.fromkeys(
+        "batch_linears fold_batch_norm fuse fuse_expansion layouts numeric_padding".split(),
+        "tests/passes/test_optimize.py",
+    ),
+}
+"""Passes without a golden case -> where they are tested."""
 
 RUNS = [
     pytest.param(f, args, id=f"{f.__name__}-{i}")
@@ -102,6 +123,39 @@ def test_a_pass_is_idempotent_and_says_whether_it_changed_anything(name):
                 "peephole",
             ), "more than one run is for passes whose changes cascade"
         assert name != "constant_pooling" or str(graph) == after
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_a_pass_for_frozen_modules_keeps_what_random_programs_give(name):
+    for seed in range(8):
+        check_random(seed, FROZEN[name].run)
+
+
+@pytest.mark.parametrize("name", FROZEN)
+def test_a_pass_for_frozen_modules_says_whether_it_changed_anything(name):
+    for seed in range(8):
+        graph = parse(random_graph(seed))
+        before = str(graph)
+        assert FROZEN[name].run(graph) == (str(graph) != before), seed
+
+
+def test_every_pass_is_run():
+    """A pass in no table would be written for nothing."""
+    names = {step.name for step in (*STEPS.values(), *FROZEN.values())}
+    folder = pathlib.Path(pipeline.__file__).parent
+    passes = {p.stem for p in folder.glob("*.py") if re.search(r"^def run\(", p.read_text(), re.M)}
+    unused = passes - names - {"pipeline", "optimize"}
+    assert not unused, f"{unused}: no table of passes/pipeline.py or optimize.py has the pass"
+
+
+def test_every_pass_has_a_case():
+    cased = set()
+    for path in CASES.rglob("*.case"):
+        for line in re.findall(r"^--- passes (.*)", path.read_text(), re.M):
+            cased |= set(line.split())
+    missing = {step.name for step in (*STEPS.values(), *FROZEN.values())} - cased - set(ELSEWHERE)
+    assert not missing, f"no case of tests/cases/passes has `--passes` with {missing}"
+    assert not cased & set(ELSEWHERE)
 
 
 def test_verification_names_the_pass_that_broke_the_graph(monkeypatch):

@@ -74,9 +74,10 @@ def test_a_rule_fires_and_keeps_the_value(rule):
             # Right here, where the result is returned: inside a program nothing sees it.
             guard = lambda match, existing: None
             why = why_not(rule, root, peephole.schemas, guard, fire=True)
-        assert why is None
+        assert why is None, f"the rule does not fire on its own pattern: {why}"
         verify(rewritten)
-        assert plain(run_graph(rewritten, given)) == before, values
+        after = plain(run_graph(rewritten, given))
+        assert after == before, f"of {values}, {rule.before} gives {before}, {rule.after} {after}"
 
 
 def test_names_of_rules_are_unique():
@@ -84,8 +85,35 @@ def test_names_of_rules_are_unique():
     assert len(set(names)) == len(names)
 
 
+def test_every_table_of_rules_is_in_use():
+    """A table that no RuleSet has would be written for nothing."""
+    tables = {
+        name: value
+        for name, value in vars(peephole).items()
+        if isinstance(value, tuple) and value and all(isinstance(r, Rule) for r in value)
+    }
+    used = {rule.name for rule in (*peephole.RULES.rules, *peephole.UNRECORDED)}
+    unused = [name for name, rules in tables.items() if {rule.name for rule in rules} - used]
+    assert tables and not unused, f"RULES of scriptlang/passes/peephole.py lacks {unused}"
+
+
+def test_no_rule_hides_another():
+    """The first rule that matches fires, so a later one for the same is never asked."""
+    first: dict[tuple[str, str], str] = {}
+    for rule in peephole.RULES.rules:
+        known = first.get((rule.before, rule.parameters))
+        assert known is None, f"{rule.name} never fires: {known} has the same pattern"
+        if rule.condition is None:
+            first[rule.before, rule.parameters] = rule.name
+
+
+def test_an_unknown_variable_is_named():
+    with pytest.raises(ValueError, match="z is none of the variables x of the rule"):
+        graph_of(Rule("wrong", "x: int", "aten.add(x, z)", "x"), (1,))
+
+
 WHY = {
-    "a value is not the constant 0": (
+    "argument 'b' of aten::add is not the constant 0": (
         "add_zero",
         """graph(%x : int, %y : int):
   %r : int = aten::add(%x, %y)
@@ -99,7 +127,7 @@ WHY = {
   return (%r)
 """,
     ),
-    "x is a Tensor, not a int": (
+    "argument 'self' of aten::mul has the type Tensor, not int": (
         "mul_one",
         """graph(%x : Tensor):
   %one : int = prim::Constant[value=1]()
@@ -158,5 +186,5 @@ def test_defaults_of_a_pattern_are_those_of_the_schema():
   return (%r)
 """
     node = list(parse(text).nodes)[-1]
-    assert rule.match(node) == "argument 2 of aten::add.Scalar is not its default"
+    assert rule.match(node) == "argument 'alpha' of aten::add is not its default"
     assert not isinstance(rule.match(list(parse(text.replace("=2", "=1")).nodes)[-1]), str)

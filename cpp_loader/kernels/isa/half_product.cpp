@@ -4,6 +4,7 @@
 #include "../half_product.h"
 
 #include "../parallel.h"
+#include "../processor.h"
 #include "../scratch.h"
 #include "entry.h"
 #include "micro.h"
@@ -161,7 +162,7 @@ constexpr int64_t kPairDotRows = 2;
 #define SL_PAIRS __attribute__((target("avx512bf16")))
 
 bool has_pairs() {
-  static const bool has = __builtin_cpu_supports("avx512bf16");
+  static const bool has = processor_has("avx512bf16");
   return has;
 }
 

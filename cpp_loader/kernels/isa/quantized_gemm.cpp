@@ -3,6 +3,7 @@
 // b is packed in panels of kColumns columns. For each step of k, a panel holds one word per column.
 // With VNNI a word is four bytes of k, otherwise two int16, because older instructions for bytes
 // saturate. a is read word by word; each word is broadcast to all columns.
+#include "../processor.h"
 #include "../scratch.h"
 #include "codes.h"
 #include "entry.h"
@@ -41,7 +42,7 @@ struct Quads {
   }
 };
 bool has_quads() {
-  static const bool has = __builtin_cpu_supports("avx512vnni");
+  static const bool has = processor_has("avx512vnni");
   return has;
 }
 #else

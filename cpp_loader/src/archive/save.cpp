@@ -1,17 +1,14 @@
 // Writes the archive of a module: its pickle, its storages, and copies of all other records.
 #include "save.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 
+#include "files.h"
 #include "pickle_writer.h"
 #include "values/dict.h"
 #include "values/list.h"
@@ -136,25 +133,23 @@ void copy_records(const ArchiveReader& archive, const ExtraFiles& extra, ZipWrit
 class Draft {
  public:
   explicit Draft(std::string path) : path_(std::move(path)) {
-    struct stat old;
-    bool exists = ::stat(path_.c_str(), &old) == 0;
-    if (exists && !S_ISREG(old.st_mode)) {
+    files::Facts old;
+    const bool exists = files::facts_of(path_, &old);
+    if (exists && !old.is_regular) {
       raise(ErrorKind::RuntimeError, "'", path_, "' is no regular file");
     }
-    if (std::unique_ptr<char, void (*)(void*)> real{::realpath(path_.c_str(), nullptr), ::free}) {
-      path_ = real.get();  // the target of a symbolic link is replaced, not the link
-    }
+    path_ = files::real(path_);  // the target of a symbolic link is replaced, not the link
     for (int k = 0; fd_ < 0; ++k) {
-      own_ = concat(path_, ".", ::getpid(), ".", k, ".part");
-      fd_ = ::open(own_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+      own_ = concat(path_, ".", files::process(), ".", k, ".part");
+      fd_ = files::make(own_);
       if (fd_ < 0 && (errno != EEXIST || k == 1000)) fail();
     }
-    if (exists) ::fchmod(fd_, old.st_mode & 0777);
+    if (exists) files::set_mode(fd_, old.mode);
   }
   ~Draft() {
-    if (fd_ < 0) return;
-    ::close(fd_);
-    ::unlink(own_.c_str());
+    if (is_done_) return;
+    if (fd_ >= 0) files::close(fd_);
+    files::remove(own_);
   }
   Draft(const Draft&) = delete;
   Draft& operator=(const Draft&) = delete;
@@ -162,17 +157,17 @@ class Draft {
   void write(const void* data, size_t size) {
     const char* at = static_cast<const char*>(data);
     while (size > 0) {
-      ssize_t done = ::write(fd_, at, size);
-      if (done < 0 && errno == EINTR) continue;
+      const int64_t done = files::write(fd_, at, size);
       if (done < 0) fail();
       at += done;
       size -= size_t(done);
     }
   }
   void finish() {
-    if (::fsync(fd_) != 0 || ::rename(own_.c_str(), path_.c_str()) != 0) fail();
-    ::close(fd_);
-    fd_ = -1;
+    if (!files::flush(fd_)) fail();
+    files::close(std::exchange(fd_, -1));
+    if (!files::rename(own_, path_)) fail();
+    is_done_ = true;
   }
 
  private:
@@ -181,6 +176,7 @@ class Draft {
   }
   std::string path_, own_;
   int fd_ = -1;
+  bool is_done_ = false;
 };
 
 }  // namespace

@@ -1,10 +1,6 @@
 // The zip reader: reads or maps a file, checks its directory, inflates records.
 #include "zip.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
@@ -12,6 +8,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "files.h"
 #include "values/plain_text.h"
 
 namespace scriptlang {
@@ -23,52 +20,48 @@ namespace {
 // An open file, closed with the scope.
 struct File {
   explicit File(const std::string& path) {
-    // Without O_NONBLOCK, opening a named pipe would wait for a writer.
-    fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+    fd = files::open(path);
     if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
   }
-  ~File() { ::close(fd); }
+  ~File() { files::close(fd); }
   File(const File&) = delete;
   File& operator=(const File&) = delete;
   int fd;
 };
 
 // Reads `size` bytes, or less if the file ends before. Returns their number, or -1 with errno.
-ssize_t read_fully(int fd, char* data, size_t size) {
+int64_t read_fully(int fd, char* data, size_t size) {
   size_t at = 0;
   while (at < size) {
-    ssize_t got = ::read(fd, data + at, size - at);
-    if (got < 0 && errno == EINTR) continue;
+    const int64_t got = files::read(fd, data + at, size - at);
     if (got < 0) return -1;
     if (got == 0) break;
     at += size_t(got);
   }
-  return ssize_t(at);
+  return int64_t(at);
 }
 
 }  // namespace
 
 std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
   File file(path);
-  struct stat info;
-  if (fstat(file.fd, &info) != 0 || !S_ISREG(info.st_mode)) {
+  files::Facts facts;
+  if (!files::facts_of(file.fd, &facts) || !facts.is_regular) {
     raise(ErrorKind::ArchiveError, "'", path, "' is not a regular file");
   }
-  size_t size = size_t(info.st_size);
+  size_t size = size_t(facts.size);
   if (size == 0) raise(ErrorKind::ArchiveError, "'", path, "' is empty");
   if (size <= kReadWhole) {
     std::shared_ptr<Bytes> bytes = room_for(size);
-    if (read_fully(file.fd, bytes->data_, size) != ssize_t(size)) {
+    if (read_fully(file.fd, bytes->data_, size) != int64_t(size)) {
       raise(ErrorKind::ArchiveError, "cannot read '", path, "': it has become shorter, or ",
             strerror(errno));
     }
     return bytes;
   }
   std::shared_ptr<Bytes> bytes(new Bytes(nullptr, 0, false));
-  void* data = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE, file.fd, 0);
-  if (data == MAP_FAILED) {
-    raise(ErrorKind::ArchiveError, "cannot map '", path, "': ", strerror(errno));
-  }
+  void* data = files::map(file.fd, size);
+  if (!data) raise(ErrorKind::ArchiveError, "cannot map '", path, "': ", strerror(errno));
   bytes->data_ = static_cast<char*>(data);
   bytes->size_ = size;
   bytes->mapped_ = true;
@@ -100,7 +93,7 @@ Bytes::~Bytes() {
   if (release_) {
     release_(user_);
   } else if (mapped_) {
-    munmap(data_, size_);
+    files::unmap(data_, size_);
   } else if (data_) {
     memory::give(data_, size_ + 1);
   }

@@ -12,9 +12,13 @@
 #include "capi.h"
 #include "values/callbacks.h"
 
-#if __has_include(<dlfcn.h>)
+#if defined(_WIN32)
+#include "values/wide_path.h"
+#elif __has_include(<dlfcn.h>)
 #include <dlfcn.h>
 #include <sys/stat.h>
+#else
+#define SL_NO_LIBRARIES
 #endif
 
 using namespace scriptlang;
@@ -52,7 +56,7 @@ const sl_host& host() {
   return table;
 }
 
-#if __has_include(<dlfcn.h>)
+#if !defined(SL_NO_LIBRARIES)
 
 // Starts a plug-in. Catches exceptions, too, although a plug-in in C++ should not throw.
 sl_status start(const sl_plugin_entry& entry, const std::string& path, sl_error** error) {
@@ -89,31 +93,69 @@ std::string objection(const sl_plugin_entry* entry) {
   return entry->start ? "" : "has no function that starts it";
 }
 
+// Libraries of the system.
+#if defined(_WIN32)
+
+const std::string& path_of(const std::string& given) { return given; }
+bool is_file(const std::string& path) {
+  return GetFileAttributesW(wide_path(path).c_str()) != INVALID_FILE_ATTRIBUTES;
+}
+void* open_library(const std::string& path, std::string* why) {
+  // A path in full, as the flags want it, of which the folder is searched for further libraries.
+  std::wstring full(32768, L'\0');
+  full.resize(GetFullPathNameW(wide_path(path).c_str(), DWORD(full.size()), full.data(), nullptr));
+  HMODULE library = LoadLibraryExW(
+      full.c_str(), nullptr, LOAD_LIBRARY_SEARCH_DLL_LOAD_DIR | LOAD_LIBRARY_SEARCH_DEFAULT_DIRS);
+  if (!library) *why = concat("error ", int64_t(GetLastError()), " of Windows");
+  return library;
+}
+const void* find_symbol(void* library, const char* name) {
+  return reinterpret_cast<const void*>(GetProcAddress(static_cast<HMODULE>(library), name));
+}
+void close_library(void* library) { FreeLibrary(static_cast<HMODULE>(library)); }
+
+#else
+
+// dlopen() would search the system's folders for a name without a slash.
+std::string path_of(const std::string& given) {
+  return given.find('/') == std::string::npos ? "./" + given : given;
+}
+bool is_file(const std::string& path) {
+  struct stat facts;
+  return stat(path.c_str(), &facts) == 0;
+}
+void* open_library(const std::string& path, std::string* why) {
+  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
+  const char* said = library ? nullptr : dlerror();
+  if (said) *why = said;
+  return library;
+}
+const void* find_symbol(void* library, const char* name) { return dlsym(library, name); }
+void close_library(void* library) { dlclose(library); }
+
+#endif
+
 void open(const std::string& given, sl_status* status, sl_error** error) {
   // The libraries that stay open, and whether each has started. A library is opened once for good,
   // even if it does not start, because it may have registered operators by then.
   static std::mutex mutex;
   static std::vector<std::pair<void*, bool>> opened;
-  struct stat facts;
-  // dlopen() would search the system's folders for a name without a slash.
-  const std::string path = given.find('/') == std::string::npos ? "./" + given : given;
-  if (stat(path.c_str(), &facts) != 0) raise(ErrorKind::ValueError, "there is no file ", given);
-  void* library = dlopen(path.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!library) {
-    const char* why = dlerror();
-    raise(ErrorKind::ValueError, given, " is no library that can be loaded: ", why ? why : "");
-  }
-  const auto* entry = static_cast<const sl_plugin_entry*>(dlsym(library, "sl_plugin"));
+  const std::string path = path_of(given);
+  if (!is_file(path)) raise(ErrorKind::ValueError, "there is no file ", given);
+  std::string why;
+  void* library = open_library(path, &why);
+  if (!library) raise(ErrorKind::ValueError, given, " is no library that can be loaded: ", why);
+  const auto* entry = static_cast<const sl_plugin_entry*>(find_symbol(library, "sl_plugin"));
   const std::string wrong = objection(entry);
   if (!wrong.empty()) {
-    dlclose(library);
+    close_library(library);
     raise(ErrorKind::ValueError, given, " ", wrong);
   }
   std::lock_guard<std::mutex> lock(mutex);
   auto known = std::find_if(opened.begin(), opened.end(),
                             [library](const auto& one) { return one.first == library; });
   if (known != opened.end()) {
-    dlclose(library);  // the handle of the first time stays open
+    close_library(library);  // the handle of the first time stays open
   } else {
     known = opened.insert(opened.end(), {library, false});
   }
@@ -131,7 +173,7 @@ sl_status sl_load_library(const char* path, sl_error** error) {
   if (memory::in_callback()) {
     return misuse(error, "a callback of the library must not load libraries");
   }
-#if __has_include(<dlfcn.h>)
+#if !defined(SL_NO_LIBRARIES)
   sl_status status = SL_OK;
   sl_error* why = nullptr;
   sl_status opened = guarded(error, [&] { open(path, &status, &why); });

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "../../kernels/aligned.h"
 #include "../../kernels/scratch_state.h"
 #include "capi.h"
 #include "program/effects.h"
@@ -125,7 +126,7 @@ void record(sl_reservation* r) {
     }
   }
   r->arena->plan(scratch.size);
-  std::free(scratch.base);
+  give_aligned(scratch.base);
   r->arguments.clear();
 }
 
@@ -134,7 +135,7 @@ void reserve(sl_reservation* r, sl_value* const* example, size_t count, void* bl
   record(r);
   const size_t needed = std::max<size_t>(r->arena->bytes(), kAlign);
   if (!block) {
-    block = r->own = std::aligned_alloc(kAlign, (needed + kAlign - 1) & ~(kAlign - 1));
+    block = r->own = take_aligned(kAlign, (needed + kAlign - 1) & ~(kAlign - 1));
     if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", needed, " bytes");
   } else if (bytes < needed) {
     raise(ErrorKind::MemoryError, "the block of ", bytes, " bytes is too small: the calls need ",
@@ -159,7 +160,7 @@ sl_status make(sl_module* module, const char* method, sl_value* const* example, 
     try {
       reserve(made.get(), example, count, block, bytes);
     } catch (...) {
-      std::free(made->own);
+      give_aligned(made->own);
       throw;
     }
     *reservation = made.release();
@@ -272,7 +273,7 @@ size_t sl_reservation_release(sl_reservation* reservation) {
   ending.reset();  // drops the result, and perhaps the module
   const size_t left = arena->live();
   void (*end)(void* block) = nullptr;
-  if (is_own) end = [](void* own) { std::free(own); };
+  if (is_own) end = [](void* own) { give_aligned(own); };
   memory::Arena::close(std::move(arena), end);
   return left;
 }

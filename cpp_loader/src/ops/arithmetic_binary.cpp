@@ -92,6 +92,45 @@ bool without_alpha(Args args, Value* out, Binary op) {
   return one && direct_binary(args, out, kernels::loops(op));
 }
 
+// ---- add_relu: a sum that is cut off below 0 and above what self's type holds
+
+bool is_cut(ScalarType type) {
+  return is_integral(type, false) ? type != ScalarType::UInt8 && !is_barebones(type)
+                                  : type == ScalarType::Float32 || type == ScalarType::Float64;
+}
+
+Scalar greatest(ScalarType type) {
+  switch (type) {
+    case ScalarType::Int8: return Scalar(int64_t{std::numeric_limits<int8_t>::max()});
+    case ScalarType::Int16: return Scalar(int64_t{std::numeric_limits<int16_t>::max()});
+    case ScalarType::Int32: return Scalar(int64_t{std::numeric_limits<int32_t>::max()});
+    case ScalarType::Int64: return Scalar(std::numeric_limits<int64_t>::max());
+    case ScalarType::Float32: return Scalar(double{std::numeric_limits<float>::max()});
+    default: return Scalar(std::numeric_limits<double>::max());
+  }
+}
+
+Tensor add_relu(const Tensor& self, const Input& other, const Value& alpha_value) {
+  const ScalarType type = result_type(self, other), own = self.dtype();
+  if (other.tensor) broadcast_shapes(self.sizes(), other.tensor->sizes());
+  SL_CHECK(is_cut(own), "Unsupported datatype for add_relu: ", dtype_display_name(own));
+  if (type != ScalarType::UInt8 && !is_cut(type)) {
+    raise(ErrorKind::NotImplementedError, "\"add_clamp_cpu\" not implemented for '",
+          dtype_display_name(type), "'");
+  }
+  const Scalar alpha = Scalar::of(alpha_value), most = greatest(own);
+  check_fits(alpha, type);
+  check_fits(most, type);
+  int64_t exact = alpha.is_integral() ? alpha.i : is_floating(type) ? 0 : int64_t(alpha.d);
+  double params[kernels::kParams] = {alpha.d};
+  std::memcpy(&params[1], &exact, sizeof exact);
+  Tensor sum = binary_result(self, other, Binary::k_add_scaled, "add_clamp", kCommon, params);
+  double bounds[kernels::kParams] = {0, most.d};
+  const bool both = own != ScalarType::Int64 || is_floating(type);  // int64 ends there by itself
+  return unary_result(sum, both ? kernels::Unary::k_clamp : kernels::Unary::k_clamp_min,
+                      "add_clamp", kCommon, bounds, sum);
+}
+
 // ---- division with a rounding mode
 
 // Whether a quotient is rounded before truncation or floor: for half types, unless the divisor is a
@@ -214,6 +253,8 @@ SL_OP(aten_rsub_Scalar) {
   args = round_numbers(args);
   out[0] = sub(Input::of(args[1]), Input::of(args[0]), args[2], Tensor());
 }
+SL_OP(aten__add_relu_Tensor) { out[0] = add_relu(args.tensor(0), Input::of(args[1]), args[2]); }
+SL_OP(aten__add_relu_Scalar) { op_aten__add_relu_Tensor(ctx, args, out); }
 SL_OP(aten_subtract_Tensor) { op_aten_sub_Tensor(ctx, args, out); }
 SL_OP(aten_subtract_Scalar) { op_aten_sub_Scalar(ctx, args, out); }
 SL_OP(aten_div_Tensor_mode) {

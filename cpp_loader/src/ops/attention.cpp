@@ -154,13 +154,38 @@ Tensor repeated_heads(const Tensor& t, int64_t heads) {
   return reshape(wide, sizes);
 }
 
-// Whether PyTorch would use its flash kernel, whose result has the query's memory layout; otherwise
-// the result is row-major.
-bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
+// Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none.
+bool fits_flash(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
   if (q.dim() != 4 || k.dim() != 4 || v.dim() != 4 || dropout) return false;
   bool heads = grouped || (q.size(1) == k.size(1) && q.size(1) == v.size(1));
   return heads && q.size(0) == k.size(0) && q.size(0) == v.size(0) && q.size(3) == v.size(3) &&
-         q.size(2) > 0 && k.size(2) > 0 && q.stride(3) == 1 && k.stride(3) == 1 && v.stride(3) == 1;
+         q.stride(3) == 1 && k.stride(3) == 1 && v.stride(3) == 1;
+}
+
+// Whether PyTorch would use its flash kernel, whose result has the query's memory layout; otherwise
+// the result is row-major.
+bool flashes(const Tensor& q, const Tensor& k, const Tensor& v, bool dropout, bool grouped) {
+  return fits_flash(q, k, v, dropout, grouped) && q.size(2) > 0 && k.size(2) > 0;
+}
+
+// Of PyTorch's two ways only the flash kernel takes a mask with is_causal, and only one of two or
+// four dimensions.
+void check_mask(const Tensor& mask, const Tensor& query, bool causal, bool flash) {
+  const bool fits = mask.dtype() == ScalarType::Bool || mask.dtype() == ScalarType::Float32 ||
+                    mask.dtype() == query.dtype();
+  SL_CHECK(fits,
+           "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+           "attn_mask.dtype: ",
+           dtype_c_name(mask.dtype()), " and  query.dtype: ", dtype_c_name(query.dtype()),
+           " instead.");
+  if (flash && mask.dim() == 1) {
+    raise(ErrorKind::IndexError,
+          "Dimension out of range (expected to be in range of [-1, 0], but got -2)");
+  }
+  const bool taken = flash && (mask.dim() == 2 || mask.dim() == 4) && !mask.requires_grad();
+  SL_CHECK(!causal || taken,
+           "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+           "is_causal=True");
 }
 
 }  // namespace
@@ -172,15 +197,16 @@ SL_OP(aten_scaled_dot_product_attention) {
   Attention a;
   a.causal = args.boolean(5);
   SL_CHECK(query.dim() >= 2 && key.dim() >= 2 && value.dim() >= 2,
-           "Expected query, key, and value to all be  at least 2 dimensional, but got Query dim: ",
-           query.dim(), ", Key dim: ", key.dim(), " and Value dim: ", value.dim(), " instead.");
+           "Expected query, key, and value to all be  at least 2 dimensional, but got query.dim: ",
+           query.dim(), " key.dim: ", key.dim(), " and value.dim: ", value.dim(), " instead.");
   SL_CHECK(query.dtype() == key.dtype() && query.dtype() == value.dtype(),
            "Expected query, key, and value to have the same dtype, but got query.dtype: ",
-           dtype_name(query.dtype()), " key.dtype: ", dtype_name(key.dtype()),
-           " and value.dtype: ", dtype_name(value.dtype()), " instead.");
-  SL_CHECK(!mask.defined() || !a.causal,
-           "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-           "is_causal=True");
+           dtype_c_name(query.dtype()), " key.dtype: ", dtype_c_name(key.dtype()),
+           " and value.dtype: ", dtype_c_name(value.dtype()), " instead.");
+  if (mask.defined()) {
+    bool flash = fits_flash(query, key, value, args.number(4) != 0, args.boolean(7));
+    check_mask(mask, query, a.causal, flash);
+  }
   if (args.boolean(7) && query.dim() >= 3) {
     SL_CHECK(key.dim() >= 3 && value.dim() >= 3, "enable_gqa needs key and value with heads");
     int64_t heads = query.size(query.dim() - 3);

@@ -130,9 +130,15 @@ void check_fits(const Scalar& s, ScalarType type) {
       {ScalarType::Float16, "c10::Half", -65504, 65504},
       {ScalarType::BFloat16, "c10::BFloat16", -3.3895313892515355e38, 3.3895313892515355e38},
       {ScalarType::Float32, "float", -3.4028234663852886e38, 3.4028234663852886e38},
+      {ScalarType::Float64, "double", -DBL_MAX, DBL_MAX},
   };
-  SL_CHECK(s.kind != Scalar::Complex || is_complex(type) || s.imag == 0,
-           "value cannot be converted to type ", dtype_name(type), " without overflow");
+  if (s.kind == Scalar::Complex && !is_complex(type) && s.imag != 0) {
+    const char* name = "bool";
+    for (const auto& range : kRanges) {
+      if (range.type == type) name = range.name;
+    }
+    raise(ErrorKind::RuntimeError, "value cannot be converted to type ", name, " without overflow");
+  }
   if (s.kind == Scalar::Bool) return;
   if (is_complex(type)) {
     auto fits = [](double part) { return !std::isfinite(part) || std::fabs(part) <= FLT_MAX; };

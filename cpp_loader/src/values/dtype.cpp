@@ -48,6 +48,27 @@ const char* dtype_display_name(ScalarType type) {
   }
 }
 
+const char* dtype_c_name(ScalarType type) {
+  switch (type) {
+    case ScalarType::UInt8: return "unsigned char";
+    case ScalarType::Int8: return "signed char";
+    case ScalarType::Int16: return "short int";
+    case ScalarType::Int32: return "int";
+    case ScalarType::Int64: return "long int";
+    case ScalarType::Float16: return "c10::Half";
+    case ScalarType::Float32: return "float";
+    case ScalarType::Float64: return "double";
+    case ScalarType::Complex64: return "c10::complex<float>";
+    case ScalarType::Complex128: return "c10::complex<double>";
+    case ScalarType::Bool: return "bool";
+    case ScalarType::BFloat16: return "c10::BFloat16";
+    case ScalarType::UInt16: return "short unsigned int";
+    case ScalarType::UInt32: return "unsigned int";
+    case ScalarType::UInt64: return "long unsigned int";
+    default: return dtype_display_name(type);
+  }
+}
+
 namespace {
 
 int bits_of(ScalarType t) { return int(itemsize(t) * 8); }

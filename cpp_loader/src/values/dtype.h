@@ -100,6 +100,8 @@ constexpr bool is_scalar_type(int64_t number) {
 const char* dtype_name(ScalarType type);
 // PyTorch's spelling in messages: "Float", "Half", "Long".
 const char* dtype_display_name(ScalarType type);
+// The type's name in C++, which some of PyTorch's messages have: "float", "c10::Half", "long int".
+const char* dtype_c_name(ScalarType type);
 
 // The type of an operation between dimensioned tensors of types a and b (torch.promote_types).
 // Raises RuntimeError for pairs that have no common type.

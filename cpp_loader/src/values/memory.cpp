@@ -11,6 +11,7 @@
 #include <sys/mman.h>
 #endif
 
+#include "kernels/aligned.h"
 #include "kernels/scratch.h"
 #include "kernels/scratch_limit.h"
 #include "kernels/thread.h"
@@ -69,8 +70,8 @@ struct Kept {
 SL_THREAD_WORD Kept* kept = nullptr;  // null before first use and when the thread ends
 SL_THREAD_WORD bool is_over = false;  // the thread is ending and keeps nothing more
 
-void free_all(FreeBlock* head) {
-  while (head) std::free(std::exchange(head, head->next));
+void free_all(FreeBlock* head, void (*free)(void*)) {
+  while (head) free(std::exchange(head, head->next));
 }
 
 struct Drain {
@@ -78,8 +79,8 @@ struct Drain {
     is_over = true;
     Kept* k = std::exchange(kept, nullptr);
     quick::small = nullptr;
-    for (Kept::Class& c : k->classes) free_all(c.head);
-    for (FreeBlock* head : k->small.head) free_all(head);
+    for (Kept::Class& c : k->classes) free_all(c.head, give_aligned);
+    for (FreeBlock* head : k->small.head) free_all(head, std::free);
     std::free(k);
   }
 };
@@ -110,12 +111,7 @@ void advise([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 // A block of exactly this size, so that accesses beyond its end are detected.
 void* take_exact(size_t bytes, size_t alignment) {
   if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
-  void* block = nullptr;
-  if (guard::is_on()) {
-    block = guard::take(bytes, alignment);
-  } else if (posix_memalign(&block, alignment, bytes) != 0) {
-    block = nullptr;
-  }
+  void* block = guard::is_on() ? guard::take(bytes, alignment) : take_aligned(alignment, bytes);
   if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   return block;
 }
@@ -124,7 +120,7 @@ void* take_of_system(size_t bytes, size_t index) {
   if (is_checked()) return take_exact(bytes, kAlignment);
   if (index < kClasses) bytes = class_bytes(index);
   if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
-  void* block = std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
+  void* block = take_aligned(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
   if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   advise(block, bytes);
   return block;
@@ -190,7 +186,7 @@ void give(void* block, size_t bytes) noexcept {
       return;
     }
   }
-  guard::is_on() ? guard::give(block, bytes) : std::free(block);
+  guard::is_on() ? guard::give(block, bytes) : give_aligned(block);
 }
 
 void* take_checked(size_t bytes) { return take_exact(bytes, kLeastAlignment); }

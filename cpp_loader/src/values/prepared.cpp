@@ -1,12 +1,13 @@
 // Cache of packed constants, kept with the storage that they were made from.
 #include "prepared.h"
 
-#include <cstdlib>
 #include <new>
 
 #if defined(__linux__)
 #include <sys/mman.h>
 #endif
+
+#include "kernels/aligned.h"
 
 namespace scriptlang {
 
@@ -23,7 +24,7 @@ float* allocate_block(int64_t count) {
   // storage, which outlives the call.
   memory::charge(int64_t(bytes));
   memory::uncharge(int64_t(bytes));
-  void* block = std::aligned_alloc(step, bytes);
+  void* block = take_aligned(step, bytes);
   if (!block) throw std::bad_alloc();
 #if defined(__linux__)
   if (step == kHugePage) madvise(block, bytes, MADV_HUGEPAGE);
@@ -63,7 +64,7 @@ const float* Prepared::add(Storage* storage, Prepared* fresh) {
 void Prepared::destroy_all(Prepared* first) noexcept {
   while (first) {
     Prepared* next = first->next_;
-    std::free(first->data_);
+    give_aligned(first->data_);
     delete first;
     first = next;
   }

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import get_ident, local
 from typing import Any
+
+from ... import dtypes
 
 
 class Calls:
@@ -32,22 +35,34 @@ class Calls:
 
     def trace(self, tracer: Any) -> None:
         """Let a tracer make the calls of this thread; None ends tracing."""
-        if tracer is None and self.observer is not None:
-            self.observe(self.observer)
+        if tracer is None:
+            self.end_trace()
         else:
             self.thread, self.tracer = get_ident(), tracer
 
     def observe(self, observer: Any) -> None:
-        """Let an observer make all calls of programs; None ends that.
-
-        It is also set as the tracer of thread 0, which is no thread: calls with a tracer set do not
-        take the fast path, which does not look for an observer.
-        """
+        """Let an observer make all calls of programs; None ends that."""
         self.observer = observer
-        self.thread, self.tracer = 0, observer
+        self.end_trace()
+
+    def end_trace(self) -> None:
+        """Set the tracer for the time in which no thread traces.
+
+        Calls with a tracer set do not take the fast path, which looks neither for an observer nor
+        for the default dtype. So where they have to be looked for, there is a tracer of thread 0,
+        which is no thread.
+        """
+        is_usual = dtypes.get_default_dtype() is dtypes.float32
+        self.thread, self.tracer = 0, self.observer or (None if is_usual else self)
+
+    def take_default(self) -> None:
+        """Note that the default dtype was set."""
+        if not self.thread:
+            self.end_trace()
 
 
 calls = Calls()
+dtypes.on_default.append(calls.take_default)
 
 
 def tracing() -> Any:
@@ -59,7 +74,8 @@ def tracing() -> Any:
 class GradMode(local):
     """The autograd mode, which is thread-local.
 
-    enabled: whether operators are recorded; on until a program turns it off. is_quiet: whether a
+    enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
+    also tells the native engine, once that is loaded. is_quiet: whether a
     kernel is running: its own calls of operators are not recorded. program: the run of a program
     that makes the calls, if any; its `place()` returns a function that tells the source position at
     that time.
@@ -68,6 +84,17 @@ class GradMode(local):
     enabled = True
     is_quiet = False
     program: Any = None
+
+    def turn(self, on: bool) -> bool:
+        """Set whether operators are recorded; return whether they were before."""
+        was, self.enabled = self.enabled, on
+        if tells:
+            tells[0](on)
+        return was
+
+
+tells: list[Callable[[bool], None]] = []
+"""The native engine's function that sets the mode of the calling thread, once it is loaded."""
 
 
 mode = GradMode()

@@ -187,7 +187,7 @@ class Function:
         if records:
             activate()
         edges = [edge_of(t) if records else None for t in tensors]
-        was, mode.enabled = mode.enabled, False
+        was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
         try:
             if cls.setup_context is Function.setup_context:
@@ -196,7 +196,8 @@ class Function:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
         finally:
-            mode.enabled, mode.is_quiet = was, quiet
+            mode.turn(was)
+            mode.is_quiet = quiet
         return finish(ctx, args, tensors, edges, output, records)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -290,11 +291,11 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(backward)
     def run(ctx: Any, *grads: Any) -> Any:
-        was, mode.enabled = mode.enabled, False
+        was = mode.turn(False)
         try:
             made = backward(ctx, *grads)
         finally:
-            mode.enabled = was
+            mode.turn(was)
         if not (was and any(isinstance(g, Tensor) and needs(g) for g in grads)):
             return made
         parts = made if isinstance(made, tuple) else (made,)

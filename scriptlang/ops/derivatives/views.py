@@ -53,12 +53,13 @@ def renew(view: Tensor, state: State) -> None:
         raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
     base: Any = state.base
     make = view_maker(base, view)
-    was, mode.enabled = mode.enabled, True
+    was = mode.turn(True)
     quiet, mode.is_quiet = mode.is_quiet, False
     try:
         made = make(base)
     finally:
-        mode.enabled, mode.is_quiet = was, quiet
+        mode.turn(was)
+        mode.is_quiet = quiet
     edge: Any = edge_of(made)
     node, number = edge
     connect(view, node, number)

@@ -94,10 +94,13 @@ class Walk:
         enabled, quiet = mode.enabled, mode.is_quiet
         try:
             while self.heap:
-                mode.enabled, mode.is_quiet = self.records, False
+                if mode.enabled is not self.records:
+                    mode.turn(self.records)
+                mode.is_quiet = False
                 self.step(heapq.heappop(self.heap)[2])
         finally:
-            mode.enabled, mode.is_quiet = enabled, quiet
+            mode.turn(enabled)
+            mode.is_quiet = quiet
 
     def step(self, node: Node) -> None:
         """Run one node, and pass its gradients on to the next ones."""

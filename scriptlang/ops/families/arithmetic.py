@@ -84,6 +84,51 @@ def subtract(self, other, alpha=1):
     return apply(lambda a, b: a - array_of(alpha, dtype, a.dtype) * b, dtype, self, other)
 
 
+ADDED_AND_CUT = ("int8", "int16", "int32", "int64", "float32", "float64")
+"""Element types that `self` of _add_relu may have."""
+
+
+def add_relu(self, other, alpha=1):
+    """self + alpha * other, or 0 if that is less.
+
+    Nothing is above the greatest finite number of self's type, which may be narrower than the
+    result's.  NaN stays, as in all but the last few elements of PyTorch's results.
+    """
+    dtype, own = dtypes.result_type(self, other), self.dtype
+    check_broadcast(self, other)
+    if own.name not in ADDED_AND_CUT:
+        raise RuntimeError(f"Unsupported datatype for add_relu: {DISPLAY[own.name]}")
+    check_kind("add_clamp", dtype, "uif")
+    if dtypes.is_half(dtype):
+        raise unsupported("add_clamp", dtype)
+    most = float(np.finfo(own.numpy).max) if own.kind == "f" else int(np.iinfo(own.numpy).max)
+    check_fits(alpha, dtype)
+    check_fits(most, dtype)
+
+    def f(a, b):
+        total = a + array_of(alpha, dtype) * b
+        return np.where(total > most, most, np.where(total < 0, 0, total)).astype(total.dtype)
+
+    return apply(f, dtype, self, other)
+
+
+declare_pointwise(
+    "_add_relu.Tensor",
+    "Tensor other, *, Scalar alpha=1",
+    add_relu,
+    keeps_type="floating",
+    layout="keeps",
+)
+declare_pointwise(
+    "_add_relu.Scalar",
+    "Scalar other, Scalar alpha=1",
+    add_relu,
+    keeps_type="floating",
+    layout="keeps",
+    out="exact",
+)
+
+
 def is_bool(x) -> bool:
     return isinstance(x, bool) or isinstance(x, Tensor) and x.dtype is BOOL
 

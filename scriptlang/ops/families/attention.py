@@ -36,17 +36,18 @@ def scaled_dot_product_attention(
 ):
     if not query.dtype is key.dtype is value.dtype:
         raise RuntimeError(
-            "Expected query, key, and value to have the same dtype, but got query."
-            f"dtype: {query.dtype} key.dtype: {key.dtype} and "
-            f"value.dtype: {value.dtype} instead."
+            "Expected query, key, and value to have the same dtype, but got query.dtype: "
+            f"{query.dtype.c_name} key.dtype: {key.dtype.c_name} and "
+            f"value.dtype: {value.dtype.c_name} instead."
         )
     if min(len(t._size) for t in (query, key, value)) < 2:
-        raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
-    if is_causal and attn_mask is not None:
         raise RuntimeError(
-            "_scaled_dot_product_attention: Explicit attn_mask should not be set "
-            "when is_causal=True"
+            "Expected query, key, and value to all be  at least 2 dimensional, but got "
+            f"query.dim: {query.dim()} key.dim: {key.dim()} and value.dim: {value.dim()} instead."
         )
+    if attn_mask is not None:
+        flash = fits_flash(query, key, value, dropout_p, enable_gqa)
+        _check_attention_mask(attn_mask, query, is_causal, flash)
     compute = dtypes.working_type(query.dtype)
     q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
     if enable_gqa:
@@ -55,7 +56,7 @@ def scaled_dot_product_attention(
     score = (q * compute(factor) if compute is np.float32 else q * factor) @ k.swapaxes(-1, -2)
     if is_causal:
         score = np.where(np.tri(*score.shape[-2:], dtype=bool), score, -np.inf)
-    elif attn_mask is not None:
+    if attn_mask is not None:
         mask = attn_mask._array
         score = (
             np.where(mask, score, -np.inf)
@@ -63,8 +64,8 @@ def scaled_dot_product_attention(
             else score + mask.astype(compute)
         )
     weight = softmax_rows(score)
-    if attn_mask is not None and attn_mask.dtype is dtypes.bool:
-        weight = np.where(np.isnan(weight), 0, weight) if _has_empty_rows(score) else weight
+    if attn_mask is not None:
+        weight = np.where(np.isneginf(score).all(-1, keepdims=True), 0, weight)
     weight = weight.astype(compute)
     if dropout_p:
         weight = call("aten::dropout", (Tensor._wrap(weight), dropout_p, True))._array
@@ -79,6 +80,12 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
 
     Its result has the query's dimension order in memory; that of the matrix products is row-major.
     """
+    some = query._size[-2] > 0 and key._size[-2] > 0
+    return some and fits_flash(query, key, value, dropout_p, enable_gqa)
+
+
+def fits_flash(query, key, value, dropout_p, enable_gqa) -> bool:
+    """Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none."""
     q, k, v = query._size, key._size, value._size
     return (
         len(q) == len(k) == len(v) == 4
@@ -86,14 +93,27 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
         and q[3] == k[3] == v[3]
         and (enable_gqa or q[1] == k[1] == v[1])
         and not dropout_p
-        and 0 not in (q[2], k[2])
         and query._stride[3] == key._stride[3] == value._stride[3] == 1
     )
 
 
-def _has_empty_rows(score: np.ndarray) -> bool:
-    """Whether a row is entirely masked: PyTorch returns zeros for it."""
-    return bool(np.isneginf(score).all(-1).any())
+def _check_attention_mask(mask, query, is_causal: bool, flash: bool) -> None:
+    """Raise what PyTorch raises: of its two ways, only the flash kernel takes a mask with
+    `is_causal`, and only one of 2 or 4 dimensions.
+    """
+    if mask.dtype not in (dtypes.bool, dtypes.float32, query.dtype):
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            f"attn_mask.dtype: {mask.dtype.c_name} and  "
+            f"query.dtype: {query.dtype.c_name} instead."
+        )
+    if flash and mask.dim() == 1:
+        raise IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)")
+    if is_causal and not (flash and mask.dim() in (2, 4) and not mask.requires_grad):
+        raise RuntimeError(
+            "_scaled_dot_product_attention: Explicit attn_mask should not be set "
+            "when is_causal=True"
+        )
 
 
 def split_heads(x: np.ndarray, heads: int) -> np.ndarray:

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+
+from ... import dtypes
 from ...tensors import Tensor
 from ..calling import functions as torch
-from ..table import composite
+from ..shared.elementwise import DISPLAY, rounded
+from ..table import composite, primitive
 from .activation import single
+from .embedding import check_indices
 
 
 @composite("aten::native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor")
@@ -460,3 +465,34 @@ def replication_pad2d_backward(grad_output: Tensor, self: Tensor, padding: list[
 )
 def replication_pad3d_backward(grad_output: Tensor, self: Tensor, padding: list[int]) -> Tensor:
     return _padded_back(grad_output, self, padding, 3, "replicate")
+
+
+@primitive(
+    "aten::embedding_dense_backward(Tensor grad_output, Tensor indices, SymInt num_weights, "
+    "SymInt padding_idx, bool scale_grad_by_freq) -> Tensor"
+)
+def embedding_dense_backward(grad_output, indices, num_weights, padding_idx, scale_grad_by_freq):
+    """Sum the rows of the gradient by their index.  An index that is no row is passed over."""
+    check_indices("embedding_backward", 2, indices.dtype)
+    if not grad_output._size:
+        raise IndexError("Dimension specified as -1 but tensor has no dimensions")
+    if num_weights < 0:
+        raise RuntimeError("zeros: Dimension size must be non-negative.")
+    shape = [indices.numel(), grad_output._size[-1]]
+    if shape[0] * shape[1] != grad_output.numel():
+        raise RuntimeError(f"shape '{shape}' is invalid for input of size {grad_output.numel()}")
+    dtype = grad_output.dtype
+    grad = grad_output._array.reshape(shape).astype(dtypes.working_type(dtype))
+    at = indices._array.reshape(-1)
+    made = np.zeros((num_weights, shape[1]), grad.dtype)
+    if made.size and grad.size and dtype in dtypes.BAREBONES:
+        raise NotImplementedError(f"\"add_stub\" not implemented for '{DISPLAY[dtype.name]}'")
+    places, counts = np.unique(at, return_counts=True)
+    uses = dict(zip(places.tolist(), counts.tolist()))
+    with np.errstate(all="ignore"):
+        for place, row in zip(at.tolist(), grad):
+            if place != padding_idx and 0 <= place < num_weights:
+                share = 1 / uses[place] if scale_grad_by_freq else 1
+                factor = np.array(share).astype(grad.dtype)  # 0 for integers that share a row
+                made[place] = rounded(made[place] + factor * row, dtype)
+    return Tensor._wrap(made.astype(dtype.numpy))

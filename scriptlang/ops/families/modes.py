@@ -10,7 +10,7 @@ declare("aten::is_grad_enabled() -> bool", lambda: mode.enabled, "primitive")
 
 @primitive("aten::set_grad_enabled(bool val) -> ()", effect="ordered")
 def set_grad_enabled(val):
-    mode.enabled = val
+    mode.turn(val)
 
 
 describe("is_grad_enabled.", effect="repeatable")

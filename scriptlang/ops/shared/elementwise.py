@@ -232,7 +232,8 @@ def check_fits(value: Any, dtype: DType) -> None:
     """Raise RuntimeError if a number is out of range for a type; accept tensors and None."""
     if isinstance(value, complex):
         if value.imag and dtype.kind != "c":
-            raise RuntimeError(f"value cannot be converted to type {dtype} without overflow")
+            name = "double" if dtype is dtypes.float64 else RANGES.get(dtype.name, (dtype.name,))[0]
+            raise RuntimeError(f"value cannot be converted to type {name} without overflow")
         if dtype is dtypes.complex64:
             check_fits(value.imag, dtype)
         value = value.real

@@ -16,13 +16,11 @@ def attention(
     scale: float | None,
     enable_gqa: bool,
 ) -> Tensor:
-    """Scaled dot-product attention; rows that a bool mask masks entirely are zero."""
+    """Scaled dot-product attention; rows that the mask hides entirely are zero."""
     if query.dtype != key.dtype or query.dtype != value.dtype:
         raise RuntimeError("Expected query, key, and value to have the same dtype")
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
-    if is_causal and mask is not None:
-        raise RuntimeError("Explicit attn_mask should not be set when is_causal=True")
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
@@ -31,13 +29,12 @@ def attention(
     if is_causal:
         seen = torch.ones([score.size(-2), score.size(-1)], dtype=torch.bool).tril()
         score = score.masked_fill(seen.logical_not(), -torch.inf)
-        weight = torch.softmax(score, -1)
-    elif mask is None:
+    if mask is None:
         weight = torch.softmax(score, -1)
     elif mask.dtype == torch.bool:
         weight = torch._safe_softmax(score.masked_fill(mask.logical_not(), -torch.inf), -1)
     else:
-        weight = torch.softmax(score + mask, -1)
+        weight = torch._safe_softmax(score + mask, -1)
     if dropout > 0:
         weight = torch.dropout(weight, dropout, True)
     return torch.matmul(weight, value)

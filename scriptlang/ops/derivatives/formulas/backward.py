@@ -17,3 +17,12 @@ def prelu_grad_gradient(
         more = torch.where(above, 0, x * of_weight)
         made = more if made is None else made + more
     return made
+
+
+def rows_at(grad: Tensor, indices: Tensor, padding_idx: int) -> Tensor:
+    """The row of each index; zeros for that of padding."""
+    flat = indices.reshape([-1])
+    rows = grad.index_select(0, flat)
+    if padding_idx >= 0:
+        rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)
+    return rows.reshape(list(indices.size()) + [grad.size(1)])
