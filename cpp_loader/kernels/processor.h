@@ -1,5 +1,5 @@
-// What an x86 processor can do, asked of itself.  __builtin_cpu_supports() reads what the library of
-// the compiler has found out, which some of them (zig's, of which wheels are made) leave empty.
+// What an x86 processor can do, asked of itself.  __builtin_cpu_supports() reads what the library
+// of the compiler has found out, which some of them (zig's, of which wheels are made) leave empty.
 #pragma once
 
 namespace scriptlang::kernels {
