@@ -76,7 +76,7 @@ ALLOWED = {
         scriptlang/passes/fuse.py:CONVOLUTIONS scriptlang/passes/fuse.py:PRODUCTS
         scriptlang/passes/fuse.py:SIMPLE scriptlang/passes/fuse.py:TRANSPOSED
         scriptlang/passes/lower_lists.py:LOOK scriptlang/passes/lower_lists.py:READERS
-        scriptlang/passes/numeric_padding.py:DIMS
+        scriptlang/passes/numeric_padding.py:DIMS scriptlang/passes/take_numbers.py:OPERATORS
         scriptlang/passes/shape_rules/like.py:KEEP_VALUES""",
     "what one pass runs ahead of time, and what it cannot": """
         scriptlang/passes/ahead/containers.py:MAKING

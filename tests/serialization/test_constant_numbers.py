@@ -4,6 +4,8 @@ added, subtracted, multiplied or divided by.  A trace writes the numbers of Pyth
 from __future__ import annotations
 
 import io
+import pathlib
+import re
 import warnings
 
 import pytest
@@ -12,6 +14,7 @@ from scriptlang.serialization.pickling import Pickler
 
 import scriptlang
 from scriptlang import nn
+from scriptlang.passes import take_numbers
 from scriptlang.tensors import Tensor
 from tests.serialization.archives import zipped
 
@@ -127,3 +130,12 @@ def test_pytorch_gives_these_dtypes(version):
         results = torch.jit.load(io.BytesIO(archive(version)))(torch.arange(1, 4))
     got = {call: short(y.dtype) for (call, _), y in zip(RESULTS, results)}
     assert got == dict(RESULTS)
+
+
+def test_both_readers_take_numbers_in_the_same_operators():
+    source = pathlib.Path(__file__).parents[2] / "cpp_loader/src/source/calls.cpp"
+    if not source.exists():
+        pytest.skip("the sources of the C++ reader are not here")
+    text = source.read_text(encoding="utf-8")
+    names = re.search(r"kTakeNumbers\[\] = \{(.*?)\}", text)
+    assert names and re.findall(r'"([^"]+)"', names[1]) == list(take_numbers.OPERATORS)
