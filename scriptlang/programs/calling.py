@@ -77,13 +77,12 @@ def with_other_default(engine: Engine) -> Engine:
     from ..interpreter.auto import AutoEngine
     from ..interpreter.engine import engine as engine_called
 
-    if engine.name == "native" and not isinstance(engine, AutoEngine):
-        raise NotImplementedError(
-            "the native engine knows no default dtype but float32, and it is "
-            f"{get_default_dtype()}: "
-            'call set_default_dtype(float32), or use engine="python"'
-        )
-    return engine_called("python")
+    if isinstance(engine, AutoEngine) or engine.name == "python":
+        return engine_called("python")
+    raise NotImplementedError(
+        f"the native engine knows no default dtype but float32, and it is {get_default_dtype()}: "
+        'call set_default_dtype(float32), or use engine="python"'
+    )
 
 
 def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:

@@ -13,7 +13,8 @@ class Calls:
     """State that calls of operators and programs read and set.
 
     tracer: while some thread traces, an object whose `call(operator, args)` runs and records; else
-    None.  `tracing` returns it on that thread only.
+    None, or what keeps calls off the fast path (`end_trace`).  `tracing` returns it on that thread
+    only.
     recorder: records operators for derivatives (ops/derivatives), once a tensor of this process
     requires a gradient; else None.  Its `run(operator, kernel, arguments)` makes a call.
     trainable: knows the programs whose parameters have been handed to Python, once some of them
@@ -75,10 +76,9 @@ class GradMode(local):
     """The autograd mode, which is thread-local.
 
     enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
-    also tells the native engine, once that is loaded. is_quiet: whether a
-    kernel is running: its own calls of operators are not recorded. program: the run of a program
-    that makes the calls, if any; its `place()` returns a function that tells the source position at
-    that time.
+    also tells the native engine, once that is loaded. is_quiet: whether a kernel is running: its
+    own calls of operators are not recorded. program: the run of a program that makes the calls, if
+    any; its `place()` returns a function that tells the source position at that time.
     """
 
     enabled = True

@@ -84,17 +84,19 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
     return some and fits_flash(query, key, value, dropout_p, enable_gqa)
 
 
-def fits_flash(query, key, value, dropout_p, enable_gqa) -> bool:
-    """Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none."""
-    q, k, v = query._size, key._size, value._size
-    return (
-        len(q) == len(k) == len(v) == 4
-        and q[0] == k[0] == v[0]
-        and q[3] == k[3] == v[3]
-        and (enable_gqa or q[1] == k[1] == v[1])
-        and not dropout_p
-        and query._stride[3] == key._stride[3] == value._stride[3] == 1
-    )
+def fits_flash(
+    query: Tensor, key: Tensor, value: Tensor, dropout: float, enable_gqa: bool
+) -> bool:
+    """Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none.
+
+    It is in the language, since the derivative asks it, too.
+    """
+    if query.dim() != 4 or key.dim() != 4 or value.dim() != 4 or dropout != 0:
+        return False
+    heads = enable_gqa or query.size(1) == key.size(1) and query.size(1) == value.size(1)
+    batches = query.size(0) == key.size(0) and query.size(0) == value.size(0)
+    dense = query.stride(3) == 1 and key.stride(3) == 1 and value.stride(3) == 1
+    return heads and batches and dense and query.size(3) == value.size(3)
 
 
 def _check_attention_mask(mask, query, is_causal: bool, flash: bool) -> None:

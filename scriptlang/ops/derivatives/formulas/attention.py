@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....tensors import Tensor
 from ...calling import functions as torch
+from ...families.attention import fits_flash
 
 
 def attention(
@@ -21,6 +22,17 @@ def attention(
         raise RuntimeError("Expected query, key, and value to have the same dtype")
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
+    if mask is not None and (is_causal or mask.dim() == 1):
+        flash = fits_flash(query, key, value, dropout, enable_gqa)
+        if flash and mask.dim() == 1:
+            raise IndexError(
+                "Dimension out of range (expected to be in range of [-1, 0], but got -2)"
+            )
+        if is_causal and (not flash or mask.dim() == 3 or mask.requires_grad):
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                "is_causal=True"
+            )
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
