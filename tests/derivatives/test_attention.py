@@ -1,4 +1,4 @@
-"""Attention is refused in the same cases, with the same words, whether a gradient is wanted or not."""
+"""Attention is refused in the same cases and words, whether a gradient is wanted or not."""
 
 from typing import Optional
 
