@@ -84,9 +84,7 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
     return some and fits_flash(query, key, value, dropout_p, enable_gqa)
 
 
-def fits_flash(
-    query: Tensor, key: Tensor, value: Tensor, dropout: float, enable_gqa: bool
-) -> bool:
+def fits_flash(query: Tensor, key: Tensor, value: Tensor, dropout: float, enable_gqa: bool) -> bool:
     """Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none.
 
     It is in the language, since the derivative asks it, too.
