@@ -156,24 +156,23 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
         t.b = g.packed_b + p * t.b_stride + k0 * kPanel<T>;
         t.columns = static_cast<int>(min_of(kPanel<T>, g.n - column));
         const T* next = p + 1 < last ? t.b + t.b_stride : nullptr;
-        for (int64_t i = 0; i < tiles.count; ++i) {
-          int64_t row = tiles.first(i);
+        tiles.each_height([&](int64_t row, int height, int64_t count) SL_ALWAYS {
+          t.tiles = count;
           t.c = g.c + (r0 + row) * g.c_row + column;
           t.added = adds ? g.added + (r0 + row) * g.c_row + column : nullptr;
           t.bias = bias_at(g, r0 + row, column);
-          t.b_ahead = next ? next + i * t.b_ahead_step * t.k : nullptr;
-          const int height = tiles.height(i);
+          t.b_ahead = next;
+          if (next) next += count * t.b_ahead_step * t.k;
           if (direct) {
             t.a = a + row * g.a_row;
-            bool more = p == first && r0 + row + height < bottom;
-            t.a_ahead = more ? t.a + height * g.a_row : nullptr;
+            t.a_ahead = p == first ? t.a + height * g.a_row : nullptr;
             t.a_ahead_step = height;
             panel_tile<T, Operand::kDirect>(height, t.columns)(t);
           } else {
             t.a = packed_a + row * t.k;
             panel_tile<T, Operand::kPacked>(height, t.columns)(t);
           }
-        }
+        });
         multiplied(rows * t.k * kPanel<T>);
       }
     }

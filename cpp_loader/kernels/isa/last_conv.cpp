@@ -192,19 +192,25 @@ void direct_block(const LastConv& c, const LastFrame& f, const float* framed, in
     t.b_ahead_step = ceil_div(width * kWide, tiles.count * (bottom - top));
     const float* next = p + width < last ? t.b + width * t.b_stride : nullptr;
     for (int64_t row = top; row < bottom; ++row) {
-      for (int64_t i = 0; i < tiles.count; ++i) {
-        int64_t at = row * y_row + tiles.first(i) * y_pixel + output;
-        int height = tiles.height(i);
-        taps.find(s, f, row, tiles.first(i), height);
+      // Tiles that skip no columns of taps sum up the same ones, shifted.
+      auto multiply = [&](int64_t from, int height, int64_t count) {
+        const int64_t at = row * y_row + from * y_pixel + output;
+        taps.find(s, f, row, from, height);
         t.tap_count = taps.count;
+        t.tiles = count;
         t.c = c.y + at;
         t.added = c.added ? c.added + at : nullptr;
         t.b_ahead = next;
-        if (next) next += t.b_ahead_step * t.k * t.tap_count;
+        if (next) next += count * t.b_ahead_step * t.k * t.tap_count;
         (width == 4   ? TileSet<float, Operand::kTaps>::quad.rows[height]
          : width == 2 ? TileSet<float, Operand::kTaps>::pair.rows[height]
                       : panel_tile<float, Operand::kTaps>(height, t.columns))(t);
-        multiplied(height * width * kWide * t.k * t.tap_count);
+        multiplied(count * height * width * kWide * t.k * t.tap_count);
+      };
+      if (f.joined) {
+        tiles.each_height(multiply);
+      } else {
+        for (int64_t i = 0; i < tiles.count; ++i) multiply(tiles.first(i), tiles.height(i), 1);
       }
     }
     p += width;

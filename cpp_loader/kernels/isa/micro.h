@@ -43,6 +43,7 @@ struct Tile {
   // Memory to prefetch into the second-level cache, or null; the steps are elements per product.
   const T *b_ahead = nullptr, *a_ahead = nullptr;
   int64_t b_ahead_step = 0, a_ahead_step = 0;
+  int64_t tiles = 1;  // of this height, one under the other: where A, C and what is added go on
 };
 
 // kPacked: A and B are packed. kDirect: A is not packed. kDirectBoth: neither is packed, and the
@@ -98,6 +99,12 @@ struct RowTiles {
       : count(ceil_div(m, kTileRows)), base(m / count), longer(m % count) {}
   int height(int64_t i) const { return static_cast<int>(base + (i < longer)); }
   int64_t first(int64_t i) const { return i * base + min_of(i, longer); }
+  // Calls f(first, height, tiles) for the tiles of each height, which follow each other.
+  template <class F>
+  SL_INLINE void each_height(F f) const {
+    if (longer > 0) f(int64_t{0}, static_cast<int>(base + 1), longer);
+    f(longer * (base + 1), static_cast<int>(base), count - longer);
+  }
 };
 
 // Packs m rows of k elements as the tiles of RowTiles(m): [k][height] each. It may write one vector

@@ -26,9 +26,8 @@ SL_INLINE T* unknown(T* address) {
 }
 
 template <class T>
-SL_NOINLINE void prefetch_added(const Tile<T>& t, int rows, int vectors) {
-  const T* row = t.added;
-  for (int r = 0; r < rows; ++r, row += t.c_row) {
+SL_NOINLINE void prefetch_added(const T* row, int64_t stride, int rows, int vectors) {
+  for (int r = 0; r < rows; ++r, row += stride) {
     for (int j = 0; j < vectors; ++j) prefetch(row + j * kLanes<T>);
   }
 }
@@ -45,13 +44,13 @@ SL_NOINLINE void copy_start(const T* from, int64_t stride, int columns, T* piece
   }
 }
 
-// Adds `added`, applies activation and finish to sums in `piece`, and writes the result. This is
+// Adds `added`, applies activation and finish to sums in `piece`, and writes them to `c`. This is
 // done in `piece` because the result's memory may be far: reading it back would wait for the
 // stores.
 template <class T>
-SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) {
+SL_NOINLINE void finish_tile(const Tile<T>& t, const T* added, T* piece, T* c, int rows,
+                             int vectors) {
   constexpr int W = kLanes<T>;
-  const T* added = t.added;
   if (added != nullptr || t.activation != Activation::kNone) {
     const Bounds<T> bounds(t.activation);
     for (int r = 0; r < rows; ++r) {
@@ -64,12 +63,12 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) 
     }
   }
   if (t.finish != nullptr && t.columns == vectors * W) {
-    return t.finish(piece, t.columns, t.c, t.c_row, rows, t.columns);
+    return t.finish(piece, t.columns, c, t.c_row, rows, t.columns);
   }
   if (t.finish != nullptr) t.finish(piece, 0, piece, 0, 1, int64_t(rows) * vectors * W);
   for (int j = 0; j < vectors; ++j) {
     const Lanes<T> lanes = first_lanes<T>(t.columns - j * W);
-    T* to = t.c + j * W;
+    T* to = c + j * W;
     const T* from = piece + j * W;
     for (int r = 0; r < rows; ++r, to += t.c_row, from += vectors * W) {
       store_lanes(to, load(from), lanes);
@@ -77,20 +76,15 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, T* piece, int rows, int vectors) 
   }
 }
 
-template <class T, int Rows, int Vectors, Operand kind>
-SL_NOINLINE void multiply_tile(const Tile<T>& t) {
+// The sums of a tile to begin with.
+template <class T, int Rows, int Vectors>
+SL_INLINE void start_sums(const Tile<T>& t, const T* bias, const T* c, const Lanes<T>* lanes,
+                          T* piece, Vector<T> (&sum)[Rows][Vectors]) {
   constexpr int W = kLanes<T>;
-  alignas(64) T piece[Rows * Vectors * W];  // for tiles that go through memory
-  Vector<T> sum[Rows][Vectors];
-  Lanes<T> lanes[Vectors];  // existing ones
-  SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
-  const bool through_memory = !kLeavesOut && t.columns < Vectors * W;
-  constexpr bool kStreams = Vectors > kTileVectors;          // prefetches B, which is read once
-  if (t.added != nullptr) prefetch_added(t, Rows, Vectors);  // needed after the products
   if (t.start == Start::kResult || t.start == Start::kColumnBias) {
-    const T* from = t.start == Start::kResult ? t.c : t.bias;
+    const T* from = t.start == Start::kResult ? c : bias;
     int64_t stride = t.start == Start::kResult ? t.c_row : 0;
-    if (through_memory) {
+    if (!kLeavesOut && t.columns < Vectors * W) {
       copy_start(from, stride, t.columns, piece, Rows, Vectors);
       from = piece;
       stride = Vectors * W;
@@ -102,20 +96,36 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       from = unknown(from + stride);
     }
   } else {
-    const T* bias = unknown(t.start == Start::kRowBias ? t.bias : kNoBias<T>);
+    const T* each = unknown(t.start == Start::kRowBias ? bias : kNoBias<T>);
     SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] =
-        splat(bias[r]);
+        splat(each[r]);
   }
+}
+
+// Memory that the products of a tile prefetch into the second-level cache as they go.
+template <class T>
+struct Ahead {
+  const T* at;
+  int64_t step;
+  // Without memory to prefetch, the same place again and again, which costs least.
+  Ahead(const T* from, int64_t step_, const T* place)
+      : at(from ? from : place), step(from ? step_ : 0) {}
+  SL_INLINE void prefetch() {
+    prefetch_second(at);
+    at += step;
+  }
+};
+
+template <class T, int Rows, int Vectors, Operand kind>
+SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* lanes,
+                            Ahead<T>& b_ahead, Ahead<T>& a_ahead, Vector<T> (&sum)[Rows][Vectors]) {
+  constexpr int W = kLanes<T>;
+  constexpr bool kStreams = Vectors > kTileVectors;  // prefetches B, which is read once
   const T* b = t.b;
-  const T* b_ahead = t.b_ahead ? t.b_ahead : t.c;
-  const T* a_ahead = t.a_ahead ? t.a_ahead : t.c;
-  const int64_t b_ahead_step = t.b_ahead ? t.b_ahead_step : 0;
-  const int64_t a_ahead_step = t.a_ahead ? t.a_ahead_step : 0;
   if constexpr (kind == Operand::kPacked) {
-    const T* a = t.a;
+    const T* a = first_a;
     for (int64_t k = t.k; k > 0; --k) {
-      prefetch_second(b_ahead);
-      b_ahead += b_ahead_step;
+      b_ahead.prefetch();
       Vector<T> row[Vectors];
       SL_UNROLL for (int j = 0; j < Vectors; ++j) {
         row[j] = load(b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W);
@@ -132,18 +142,14 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
     constexpr int kPointers = (Rows + 2) / 3;
     const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
     for (int64_t run = 0; run < runs; ++run) {
-      const T* first = kind == Operand::kTaps ? t.a + t.taps[run] : t.a;
+      const T* first = kind == Operand::kTaps ? first_a + t.taps[run] : first_a;
       if constexpr (kind == Operand::kTaps) b = t.b + t.b_taps[run];
       const T* a[kPointers];
       SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
       for (int64_t k = 0; k < t.k; ++k) {
         if constexpr (kind != Operand::kDirectBoth && !kStreams) {
-          prefetch_second(b_ahead);
-          b_ahead += b_ahead_step;
-          if constexpr (kind == Operand::kDirect) {
-            prefetch_second(a_ahead);
-            a_ahead += a_ahead_step;
-          }
+          b_ahead.prefetch();
+          if constexpr (kind == Operand::kDirect) a_ahead.prefetch();
         }
         Vector<T> row[Vectors];
         SL_UNROLL for (int j = 0; j < Vectors; ++j) {
@@ -165,42 +171,62 @@ SL_NOINLINE void multiply_tile(const Tile<T>& t) {
       }
     }
   }
-  T* to = t.c;
-  int64_t stride = t.c_row;
-  const bool apart = t.finish != nullptr || through_memory;
-  if (apart) {
-    to = piece;
-    stride = Vectors * W;
-    SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(W);
-  } else {
-    if (t.added != nullptr) {
-      const T* from = t.added;
+}
+
+template <class T, int Rows, int Vectors, Operand kind>
+SL_NOINLINE void multiply_tiles(const Tile<T>& t) {
+  constexpr int W = kLanes<T>;
+  alignas(64) T piece[Rows * Vectors * W];  // for tiles that go through memory
+  Lanes<T> lanes[Vectors];                  // existing ones
+  SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
+  const bool apart = t.finish != nullptr || (!kLeavesOut && t.columns < Vectors * W);
+  const int64_t a_step = Rows * (kind == Operand::kPacked ? t.k : t.a_row);
+  const T *a = t.a, *bias = t.bias, *added = t.added;
+  T* c = t.c;
+  Ahead<T> b_ahead(t.b_ahead, t.b_ahead_step, c), a_ahead(t.a_ahead, t.a_ahead_step, c);
+  for (int64_t tile = 0; tile < t.tiles; ++tile) {
+    if (added != nullptr) prefetch_added(added, t.c_row, Rows, Vectors);  // needed after products
+    Vector<T> sum[Rows][Vectors];
+    start_sums<T, Rows, Vectors>(t, bias, c, lanes, piece, sum);
+    add_products<T, Rows, Vectors, kind>(t, a, lanes, b_ahead, a_ahead, sum);
+    if (apart) {
+      SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
+          store(piece + (r * Vectors + j) * W, sum[r][j]);
+      finish_tile(t, added, piece, c, Rows, Vectors);
+    } else {
+      if (added != nullptr) {
+        const T* from = added;
+        SL_UNROLL for (int r = 0; r < Rows; ++r) {
+          SL_UNROLL for (int j = 0; j < Vectors; ++j) {
+            sum[r][j] += kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W);
+          }
+          from = unknown(from + t.c_row);
+        }
+      }
+      if (t.activation != Activation::kNone) {
+        const Bounds<T> bounds(t.activation);
+        SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
+            sum[r][j] = bounds.apply(sum[r][j]);
+      }
+      T* to = c;
       SL_UNROLL for (int r = 0; r < Rows; ++r) {
         SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-          sum[r][j] += kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W);
+          if constexpr (kLeavesOut) store_lanes(to + j * W, sum[r][j], lanes[j]);
+          else store(to + j * W, sum[r][j]);
         }
-        from = unknown(from + stride);
+        to = unknown(to + t.c_row);
       }
     }
-    if (t.activation != Activation::kNone) {
-      const Bounds<T> bounds(t.activation);
-      SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
-          sum[r][j] = bounds.apply(sum[r][j]);
-    }
+    a += a_step;
+    c += Rows * t.c_row;
+    if (added != nullptr) added += Rows * t.c_row;
+    if (t.start == Start::kRowBias) bias += Rows;
   }
-  SL_UNROLL for (int r = 0; r < Rows; ++r) {
-    SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-      if constexpr (kLeavesOut) store_lanes(to + j * W, sum[r][j], lanes[j]);
-      else store(to + j * W, sum[r][j]);
-    }
-    to = unknown(to + stride);
-  }
-  if (apart) finish_tile(t, piece, Rows, Vectors);
 }
 
 template <class T, int Rows, int Vectors, Operand kind, int... R>
 constexpr TileTable<T, Rows> table_of(std::integer_sequence<int, R...>) {
-  return {{nullptr, &multiply_tile<T, R + 1, Vectors, kind>...}};
+  return {{nullptr, &multiply_tiles<T, R + 1, Vectors, kind>...}};
 }
 
 }  // namespace
