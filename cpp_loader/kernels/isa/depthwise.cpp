@@ -35,15 +35,10 @@ struct Piece {
   Activation activation;
 };
 
-SL_INLINE void finish_vector(const Piece& p, int64_t at, Vector<float> sum, int channels) {
-  if (p.added) sum += load_first(p.added + at, channels);
-  store_first(p.y + at, activate<float>(sum, p.activation), channels);
-}
-
 // Computes `Together` pixels for the channels [c, c + channels), at most one vector. Columns and
 // Step are the columns of taps and the stride of pixels in columns, or 0 for run-time values.
 template <int Columns, int Step, int Together>
-SL_INLINE void piece_vector(const Piece& p, int64_t c, int channels) {
+SL_INLINE void piece_vector(const Piece& p, int64_t c, int channels, Bounds<float> bounds) {
   Vector<float> sum[Together];
   const Vector<float> bias = p.bias ? load_first(p.bias + c, channels) : Vector<float>{};
   SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] = bias;
@@ -62,20 +57,31 @@ SL_INLINE void piece_vector(const Piece& p, int64_t c, int channels) {
       for (int64_t i = 0; i < p.columns; ++i) add_tap(x + i * p.column, weights + i * p.tap);
     }
   }
-  SL_UNROLL for (int i = 0; i < Together; ++i)
-      finish_vector(p, c + i * p.y_pixel, sum[i], channels);
+  const int64_t step = p.y_pixel;
+  if (p.added) {
+    const float* added = p.added + c;
+    SL_UNROLL for (int i = 0; i < Together; ++i) sum[i] += load_first(added + i * step, channels);
+  }
+  float* y = p.y + c;
+  SL_UNROLL for (int i = 0; i < Together; ++i) {
+    store_first(y + i * step, bounds.apply(sum[i]), channels);
+  }
 }
 
 // Computes `Together` pixels that have all columns of taps.
 template <int Columns, int Step, int Together>
 SL_NOINLINE void inner_piece(const Piece& p, int64_t channels) {
+  const Bounds<float> bounds(p.activation);
   int64_t c = 0;
-  for (; c + W <= channels; c += W) piece_vector<Columns, Step, Together>(p, c, W);
-  if (c < channels) { piece_vector<Columns, Step, Together>(p, c, static_cast<int>(channels - c)); }
+  for (; c + W <= channels; c += W) piece_vector<Columns, Step, Together>(p, c, W, bounds);
+  if (c < channels) {
+    piece_vector<Columns, Step, Together>(p, c, static_cast<int>(channels - c), bounds);
+  }
 }
 
 // Computes one pixel, several vectors at a time: a sum waits for the one before.
 SL_NOINLINE void border_pixel(const Piece& p, int64_t channels) {
+  const Bounds<float> bounds(p.activation);
   int64_t c = 0;
   for (; c + kBorderVectors * W <= channels; c += kBorderVectors * W) {
     Vector<float> sum[kBorderVectors];
@@ -90,10 +96,13 @@ SL_NOINLINE void border_pixel(const Piece& p, int64_t channels) {
         }
       }
     }
-    SL_UNROLL for (int v = 0; v < kBorderVectors; ++v) finish_vector(p, c + v * W, sum[v], W);
+    SL_UNROLL for (int v = 0; v < kBorderVectors; ++v) {
+      if (p.added) sum[v] += load(p.added + c + v * W);
+      store(p.y + c + v * W, bounds.apply(sum[v]));
+    }
   }
   for (; c < channels; c += W) {
-    piece_vector<0, 0, 1>(p, c, static_cast<int>(min_of(W, channels - c)));
+    piece_vector<0, 0, 1>(p, c, static_cast<int>(min_of(W, channels - c)), bounds);
   }
 }
 
