@@ -157,12 +157,9 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
 
 float sum_exp(int64_t n, const float* x, float top) { return exp_sum(n, x, top, nullptr); }
 
-void softmax(int64_t n, const float* x, float* y) {
-  float scale = 1.0f / exp_sum(n, x, extreme<false>(n, x), y);
-  in_stretches(n, [&](int64_t first, int64_t last) {
-    SL_INDEPENDENT
-    for (int64_t i = first; i < last; ++i) y[i] *= scale;
-  });
+float greatest_number(int64_t n, const float* x) { return extreme<false>(n, x); }
+float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
+  return exp_sum(n, x, top, y);
 }
 
 void log_softmax(int64_t n, const float* x, float* y) {
@@ -245,37 +242,31 @@ float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
   for (int64_t first = 0; first < n; first += kBlock) {
     if (first > 0) worked(4 * kBlock);
     int64_t end = min_of(first + kBlock, n), i = first;
-    Vector<float> sums[kSums] = {};
-    auto add = [&](int64_t at, Vector<float>& to) SL_ALWAYS {
-      Vector<float> power = exp_of_negative(load(x + at) - shift);
-      if (y) store(y + at, power);
-      to += power;
-    };
-    for (; i + kSums * kLanesF <= end; i += kSums * kLanesF) {
-      SL_UNROLL for (int j = 0; j < kSums; ++j) add(i + j * kLanesF, sums[j]);
+    Vector<float> a{}, b{};
+    for (; i + 2 * kLanesF <= end; i += 2 * kLanesF) {
+      const Vector<float> p = exp_of_negative(load(x + i) - shift);
+      const Vector<float> q = exp_of_negative(load(x + i + kLanesF) - shift);
+      if (y) {
+        store(y + i, p);
+        store(y + i + kLanesF, q);
+      }
+      a += p;
+      b += q;
     }
-    for (; i + kLanesF <= end; i += kLanesF) add(i, sums[0]);
-    if (i < end) {
+    for (; i < end; i += kLanesF) {
       float rest[kLanesF];
+      const int64_t left = min_of(end - i, kLanesF);
+      const size_t bytes = static_cast<size_t>(left) * sizeof(float);
       for (float& r : rest) r = -__builtin_inff();
-      size_t bytes = static_cast<size_t>(end - i) * sizeof(float);
       __builtin_memcpy(rest, x + i, bytes);
-      Vector<float> power = exp_of_negative(load(rest) - shift);
-      store(rest, power);
+      const Vector<float> p = exp_of_negative(load(rest) - shift);
+      store(rest, p);
       if (y) __builtin_memcpy(y + i, rest, bytes);
-      sums[1] += power;
+      a += p;
     }
-    total += sum_lanes<float>((sums[0] + sums[1]) + (sums[2] + sums[3]));
+    total += sum_lanes<float>(a + b);
   }
   return total;
-}
-
-void softmax(int64_t n, const float* x, float* y) {
-  float scale = 1.0f / exp_falling_sum(n, x, greatest_number(n, x), y);
-  in_stretches(n, [&](int64_t first, int64_t last) {
-    SL_INDEPENDENT
-    for (int64_t i = first; i < last; ++i) y[i] *= scale;
-  });
 }
 
 // For any `top`; terms of larger elements may be infinite.
@@ -301,6 +292,28 @@ void log_softmax(int64_t n, const float* x, float* y) {
   });
 }
 #endif
+
+// Short rows go through each step some at a time. Where a step ends by combining the lanes of a
+// vector, the processor would wait; it begins with the next row instead.
+void softmax(int64_t rows, int64_t n, const float* x, float* y) {
+  constexpr int64_t kShort = 1024, kMost = 8;
+  const int64_t together = n <= kShort ? kMost : 1;
+  float top[kMost], scale[kMost];
+  for (int64_t r = 0; r < rows; r += together, x += together * n, y += together * n) {
+    const int64_t count = min_of(together, rows - r);
+    for (int64_t i = 0; i < count; ++i) top[i] = greatest_number(n, x + i * n);
+    for (int64_t i = 0; i < count; ++i) {
+      scale[i] = 1.0f / exp_falling_sum(n, x + i * n, top[i], y + i * n);
+    }
+    for (int64_t i = 0; i < count; ++i) {
+      float* row = y + i * n;
+      in_stretches(n, [&](int64_t first, int64_t last) {
+        SL_INDEPENDENT
+        for (int64_t j = first; j < last; ++j) row[j] *= scale[i];
+      });
+    }
+  }
+}
 
 void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta, float eps,
                 float* y, float* mean_out, float* rstd_out) {

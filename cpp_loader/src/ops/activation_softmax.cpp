@@ -7,6 +7,7 @@
 #include "layers.h"
 #include "recording.h"
 #include "reduce.h"
+#include "row_kernels.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -22,15 +23,15 @@ const RowFunction& function_of(ScalarType computed, bool log) {
   return *function;
 }
 
-void run_rows(const Tensor& from, const Tensor& to, const RowFunction& function) {
-  int64_t n = to.size(to.dim() - 1), rows = to.numel() / n, bytes = n * to.itemsize();
-  const char* x = static_cast<const char*>(from.raw());
-  char* y = static_cast<char*>(to.raw());
+// Of the rows of contiguous tensors of type T.
+template <class T>
+void softmax_of_rows(const Tensor& from, const Tensor& to, bool log) {
+  const int64_t n = to.size(to.dim() - 1), rows = to.numel() / n;
+  const T* x = from.data<T>();
+  T* y = to.data<T>();
   kernels::parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const void* in[1] = {x + r * bytes};
-      function.run(n, y + r * bytes, in, nullptr);
-    }
+    if (!log) return Rows<T>::softmax(end - begin, n, x + begin * n, y + begin * n);
+    for (int64_t r = begin; r < end; ++r) Rows<T>::log_softmax(n, x + r * n, y + r * n);
   });
 }
 
@@ -130,7 +131,9 @@ Tensor softmax(const Tensor& self, int64_t dim, ScalarType result, bool log) {
   bool lies_so = moved.is_contiguous() && moved.dtype() == computed;
   if (!lies_so) copy_into(work, moved);
   const Tensor& from = lies_so ? moved : work;
-  if (work.numel() > 0) run_rows(from, work, function_of(computed, log));
+  if (work.numel() > 0) {
+    for_float_type(computed, [&](auto zero) { softmax_of_rows<decltype(zero)>(from, work, log); });
+  }
   if (dim == self.dim() - 1) return to_dtype(work, result);
   return contiguous_as(view_transpose(work, dim, -1), result);
 }

@@ -32,14 +32,22 @@ struct Attention {
   double scale = 1;
 };
 
-// Softmax of a row of scores; zeros where all keys are masked.
+// Whether all keys of a row of scores are masked.
 template <class T>
-void soft_row(int64_t n, T* scores) {
+bool sees_nothing(int64_t n, const T* scores) {
   const T nothing = -std::numeric_limits<T>::infinity();
-  int64_t i = 0;
-  while (i < n && scores[i] == nothing) ++i;
-  if (i == n) std::fill_n(scores, n, T(0));
-  else Rows<T>::softmax(n, scores, scores);
+  return std::all_of(scores, scores + n, [=](T score) { return score == nothing; });
+}
+
+// Softmax of each row of n scores; zeros where all keys are masked.
+template <class T>
+void soft_rows(int64_t rows, int64_t n, T* scores) {
+  for (int64_t first = 0, end = 0; first < rows; first = end + 1) {
+    end = first;
+    while (end < rows && !sees_nothing(n, scores + end * n)) ++end;
+    Rows<T>::softmax(end - first, n, scores + first * n, scores + first * n);
+    if (end < rows) std::fill_n(scores + end * n, n, T(0));
+  }
 }
 
 template <class T>
@@ -62,21 +70,26 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   g.c = scores;
   g.c_row = keys;
   kernels::kernels().gemm<T>().multiply(g);
+  auto seen = [&](int64_t r) { return a.causal ? std::min(keys, first + r + 1) : keys; };
   for (int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * keys;
-    int64_t seen = a.causal ? std::min(keys, first + r + 1) : keys;
-    Rows<T>::scale_shift(seen, row, T(a.scale), T(0), row);
+    Rows<T>::scale_shift(seen(r), row, T(a.scale), T(0), row);
     if (a.mask.defined()) {
       const T* mask = at(a.mask, first + r);
       int64_t step = a.mask.stride(3);
       for (int64_t i = 0; i < keys; ++i) row[i] += mask[i * step];
     }
-    soft_row(seen, row);
-    std::fill(row + seen, row + keys, T(0));
-    if (a.noise.defined()) {
-      const T* noise = at(a.noise, first + r);
-      for (int64_t i = 0; i < keys; ++i) row[i] *= noise[i];
-    }
+  }
+  if (!a.causal) soft_rows(rows, keys, scores);
+  for (int64_t r = 0; r < rows && a.causal; ++r) {
+    T* row = scores + r * keys;
+    soft_rows(1, seen(r), row);
+    std::fill(row + seen(r), row + keys, T(0));
+  }
+  for (int64_t r = 0; r < rows && a.noise.defined(); ++r) {
+    T* row = scores + r * keys;
+    const T* noise = at(a.noise, first + r);
+    for (int64_t i = 0; i < keys; ++i) row[i] *= noise[i];
   }
   g.n = a.v.size(3);
   g.k = keys;

@@ -123,7 +123,7 @@ struct Function {
     result(out) = std::sqrt(add_pairwise(pieces(n), static_cast<const T*>(partials)));
   }
   static void softmax(int64_t n, void* out, const void* const* in, const double*) {
-    Rows<T>::softmax(n, at(in), static_cast<T*>(out));
+    Rows<T>::softmax(1, n, at(in), static_cast<T*>(out));
   }
   static void log_softmax(int64_t n, void* out, const void* const* in, const double*) {
     Rows<T>::log_softmax(n, at(in), static_cast<T*>(out));

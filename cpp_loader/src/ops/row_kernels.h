@@ -17,7 +17,10 @@ struct Rows;
 template <>
 struct Rows<float> {
   static const kernels::RowFunctions& f() { return *kernels::kernels().rows; }
-  static void softmax(int64_t n, const float* x, float* y) { f().softmax(n, x, y); }
+  // Of contiguous rows of n elements.
+  static void softmax(int64_t rows, int64_t n, const float* x, float* y) {
+    f().softmax(rows, n, x, y);
+  }
   static void log_softmax(int64_t n, const float* x, float* y) { f().log_softmax(n, x, y); }
   static void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta,
                          double eps, float* y, float* mean, float* rstd) {
@@ -32,6 +35,10 @@ struct Rows<float> {
   static float maximum(int64_t n, const float* x) { return f().maximum(n, x); }
   static float minimum(int64_t n, const float* x) { return f().minimum(n, x); }
   static float sum(int64_t n, const float* x) { return f().sum(n, x); }
+  // Of contiguous rows of n elements.
+  static void sums(int64_t rows, int64_t n, const float* x, float* to) {
+    f().sums(rows, n, x, to, false);
+  }
   static float sum_numbers(int64_t n, const float* x) {
     float total;
     f().sums(1, n, x, &total, true);
@@ -143,13 +150,17 @@ struct Rows<double> : PlainRows<double> {
       for (int64_t i = begin; i < end; ++i) y[i] = x[i] * scale * (gamma ? gamma[i] : 1.0);
     });
   }
-  static void softmax(int64_t n, const double* x, double* y) {
-    double top = maximum(n, x);
-    exp_less(n, x, top, y);
-    double total = sum(n, y);
-    in_pieces(n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] /= total;
-    });
+  static void sums(int64_t rows, int64_t n, const double* x, double* to) {
+    for (int64_t r = 0; r < rows; ++r) to[r] = sum(n, x + r * n);
+  }
+  static void softmax(int64_t rows, int64_t n, const double* x, double* y) {
+    for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+      exp_less(n, x, maximum(n, x), y);
+      const double total = sum(n, y);
+      in_pieces(n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] /= total;
+      });
+    }
   }
   static void log_softmax(int64_t n, const double* x, double* y) {
     double top = maximum(n, x), shift = std::log(sum_exp(n, x, top));
