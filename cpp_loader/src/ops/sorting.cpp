@@ -3,6 +3,7 @@
 #include <functional>
 #include <vector>
 
+#include "../../kernels/kernel_set.h"
 #include "index.h"
 #include "layout.h"
 #include "radix.h"
@@ -45,17 +46,35 @@ bool is_before(const Item& a, const Item& b) {
   return a < b;
 }
 
+// The key of the element of a row that is first in sorted order, of types that have a kernel for it.
+// NaN is the greatest, as in the kernels; in ascending order, where it is last, it may come first.
+template <class T>
+uint64_t first_key(const T* row, int64_t n, bool descending) {
+  const auto& lines = kernels::kernels().lines->of(T());
+  T first;
+  (descending ? lines.maximum : lines.minimum)(n, row, &first);
+  return first == first ? radix::key_of(first, descending) : 0;
+}
+
 // Fills `items` with the first elements of a row in sorted order, as many as `items` has, as a heap
-// with the last one on top.
+// with the last one on top. Few elements come before that one, so most blocks are only looked at.
 template <class T>
 void take_first(const T* row, int64_t n, bool descending, Items& items) {
+  constexpr int64_t kBlock = 64;
+  constexpr bool kLooks = std::is_floating_point_v<T> || std::is_same_v<T, int64_t>;
   const int64_t count = int64_t(items.size());
   for (int64_t i = 0; i < count; ++i) items[size_t(i)] = {radix::key_of(row[i], descending), i};
   std::make_heap(items.begin(), items.end());
-  for (int64_t i = count; i < n; ++i) {
-    kernels::worked_at(i);
-    uint64_t key = radix::key_of(row[i], descending);
-    if (key < items[0].key) replace_top(items, {key, i});
+  for (int64_t first = count; first < n; first += kBlock) {
+    const int64_t end = std::min(n, first + kBlock);
+    kernels::worked(end - first);
+    if constexpr (kLooks) {
+      if (first_key(row + first, end - first, descending) >= items[0].key) continue;
+    }
+    for (int64_t i = first; i < end; ++i) {
+      const uint64_t key = radix::key_of(row[i], descending);
+      if (key < items[0].key) replace_top(items, {key, i});
+    }
   }
 }
 
