@@ -37,17 +37,38 @@ struct IndexWalk {
         for (int64_t j = 0; j < n; ++j, at += column) f(at[index[j] * step], j);
       }
     }
+
+    // Copies the elements; false if an index is not below `size`, for which the first element is
+    // read. Reads the indices once: they are most of the memory in use.
+    bool copy(uint64_t size, std::remove_const_t<T>* to) const {
+      if (size == 0) return false;
+      bool within = true;
+      T* at = first;
+      for (int64_t j = 0; j < n; ++j, at += column) {
+        const uint64_t k = uint64_t(index[j]);
+        within &= k < size;
+        to[j] = at[k < size ? int64_t(k) * step : 0];
+      }
+      return within;
+    }
   };
 
-  // Calls f(row, offset of the row in index, offset of its first element in other) for every row.
+  // Calls f(row, offset of the row in index, offset of its first element in other) for every row,
+  // whose indices have been checked.
   template <class T, class F>
   void run(T* data, F f) const {
+    run_unchecked(data, [&](const Row<T>& row, int64_t at, int64_t other_at) {
+      check(row.index, row.n);
+      f(row, at, other_at);
+    });
+  }
+  template <class T, class F>
+  void run_unchecked(T* data, F f) const {
     if (index.numel() == 0) return;
     int64_t last = index.dim() - 1, inner = index.size(last), other_at = 0;
     Row<T> row{index.data<int64_t>(), inner, data, last == dim ? 0 : self.stride(last), self_step};
     int64_t place[kMaxDims] = {};
     for (int64_t i = 0; i < index.numel(); i += inner, row.index += inner) {
-      check(row.index, inner);
       f(row, i, other_at);
       for (int64_t d = last - 1; d >= 0; --d) {
         if (d != dim) row.first += self.stride(d);
@@ -129,9 +150,8 @@ Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   for_size(self.itemsize(), [&](auto zero) {
     using T = decltype(zero);
     T* out_data = out.data<T>();
-    w.run(w.self.data<T>(), [&](const auto& row, int64_t i, int64_t) {
-      T* to = out_data + i;
-      row.each([to](T& named, int64_t j) { to[j] = named; });
+    w.run_unchecked(w.self.data<T>(), [&](const auto& row, int64_t i, int64_t) {
+      if (!row.copy(uint64_t(w.size), out_data + i)) w.check(row.index, row.n);
     });
   });
   return out;
