@@ -5,7 +5,7 @@
 #include "fourier.h"
 #include "gemm.h"
 #include "last_conv.h"
-#include "last_pool.h"
+#include "pool.h"
 #include "lines.h"
 #include "loops.h"
 #include "pairs.h"
@@ -38,7 +38,7 @@ struct KernelSet {
   const RowFunctions* rows;
   const AllLineFunctions* lines;
   const LastConvFunctions* last_conv;
-  const LastPoolFunctions* last_pool;
+  const PoolFunctions* pool;
   const QuantizedProductFunctions* quantized_product;
   const QuantizedRowFunctions* quantized_rows;
   const TwisterFunctions* twister;

@@ -195,7 +195,7 @@ TEST(threads_share_an_image) {
 }
 TEST(pooling_windows) {
   for (int i = 0; usable_kernels(i) != nullptr; ++i) {
-    const LastPoolFunctions& f = *usable_kernels(i)->last_pool;
+    const PoolFunctions& f = *usable_kernels(i)->pool;
     const int64_t channels = 77;
     std::mt19937 random(5);
     std::vector<float> x = noise(random, 4 * 5 * channels), y(channels);
@@ -217,6 +217,36 @@ TEST(pooling_windows) {
       for (int64_t v = 0; v < 2; ++v) total += x[size_t((h * 5 + v) * channels + 70)];
     CHECK(std::abs(y[70] - total / 6) < 1e-6f);
   }
+}
+
+TEST(maxima_of_rows) {
+  const float none = -std::numeric_limits<float>::infinity();
+  std::mt19937 random(6);
+  for (int i = 0; usable_kernels(i) != nullptr; ++i)
+    for (int64_t width : {1, 2, 7, 9, 16, 17, 18, 31, 112})
+      for (int64_t columns : {1, 2, 3, 5})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t dilation : {1, 2})
+            for (int64_t padding : {0, 1, 3}) {
+              // Exactly as long as needed: a sanitizer sees what is read beyond.
+              std::vector<float> x = noise(random, 3 * width);
+              x[size_t(width / 2)] = std::numeric_limits<float>::quiet_NaN();
+              const int64_t results = (width + 2 * padding) / stride + 1;
+              std::vector<float> y(size_t(results), 7.0f);
+              usable_kernels(i)->pool->maximum_row({x.data(), width, 3, width, columns, stride,
+                                                    dilation, padding, results, y.data()});
+              for (int64_t o = 0; o < results; ++o) {
+                float best = none;
+                for (int64_t tap = 0; tap < columns; ++tap)
+                  for (int64_t h = 0; h < 3; ++h) {
+                    const int64_t at = o * stride + tap * dilation - padding;
+                    if (at < 0 || at >= width || std::isnan(best)) continue;
+                    const float value = x[size_t(h * width + at)];
+                    best = std::isnan(value) || value > best ? value : best;
+                  }
+                CHECK(std::isnan(best) ? std::isnan(y[size_t(o)]) : y[size_t(o)] == best);
+              }
+            }
 }
 
 int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -19,7 +19,7 @@ extern const FourierFunctions<double> fourier_f64;
 extern const RowFunctions rows;
 extern const AllLineFunctions lines;
 extern const LastConvFunctions last_conv;
-extern const LastPoolFunctions last_pool;
+extern const PoolFunctions pool;
 extern const QuantizedProductFunctions quantized_product;
 extern const QuantizedRowFunctions quantized_rows;
 extern const TwisterFunctions twister;

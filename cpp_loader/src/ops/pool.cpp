@@ -220,7 +220,29 @@ void max_row(const Window& w, const T* row, T* y, T* taps) {
   if (empty) std::fill_n(y, n, lowest<T>());
 }
 
-// Where no places are wanted, the rows of a window are first combined into one row of maxima.
+// Where no places are wanted: planes of float32, row by row of results.
+void max_plane_of_floats(const Window& w, const float* x, float* y) {
+  const auto maximum_row = kernels::kernels().pool->maximum_row;
+  kernels::PoolRow r;
+  r.row = w.dilation[1] * w.in[2];
+  r.width = w.in[2];
+  r.columns = w.kernel[2];
+  r.stride = w.stride[2];
+  r.dilation = w.dilation[2];
+  r.padding = w.padding[2];
+  r.results = w.out[2];
+  r.y = y;
+  for (int64_t h = 0; h < w.out[1]; ++h, r.y += w.out[2]) {
+    const Range rows = inside(w, 1, h);
+    r.rows = rows.last > rows.first ? (rows.last - rows.first - 1) / w.dilation[1] + 1 : 0;
+    r.x = x + rows.first * w.in[2];
+    if (r.rows > 0) maximum_row(r);
+    else std::fill_n(r.y, w.out[2], lowest<float>());
+    kernels::multiplied(w.out[2] * std::min(r.columns, r.width) * (r.rows + 1));
+  }
+}
+
+// Of other types the rows of a window are first combined into one row of maxima.
 template <class T>
 void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   int64_t width = w.in[2];
@@ -291,7 +313,7 @@ bool lay_window(const Window& w, Range h, Range o, kernels::PoolWindow* p) {
 }
 
 Tensor max_pool_last(const Tensor& self, const Window& w) {
-  const auto& functions = *kernels::kernels().last_pool;
+  const auto& functions = *kernels::kernels().pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     if (lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) functions.maximum(p);
     else std::fill_n(p.y, p.channels, lowest<float>());
@@ -325,6 +347,9 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
         T* result = to + p * w.out_pixels();
         if (with_places) {
           max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
+        } else if constexpr (std::is_same_v<T, float>) {
+          if (w.n < 3) max_plane_of_floats(w, plane, result);
+          else max_plane_fast(w, plane, result, row, taps);
         } else {
           max_plane_fast(w, plane, result, row, taps);
         }
@@ -352,7 +377,7 @@ void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_p
 // ---- averages
 
 Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding, int64_t divisor) {
-  const auto& functions = *kernels::kernels().last_pool;
+  const auto& functions = *kernels::kernels().pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     if (!lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) {
       std::fill_n(p.y, p.channels, 0.0f);
@@ -438,7 +463,7 @@ constexpr int64_t kPieceElements = 16384, kMostPieces = 16;
 // The means over all pixels. The rows of an image are summed in pieces, and then the pieces. Their
 // number does not depend on the number of threads, so that the sums do not either.
 Tensor whole_average_last(const Tensor& self, const Window& w) {
-  const auto& functions = *kernels::kernels().last_pool;
+  const auto& functions = *kernels::kernels().pool;
   const int64_t images = self.size(0), channels = self.size(1), pixels = w.in_pixels();
   const int64_t most = std::clamp<int64_t>(channels * pixels / kPieceElements, 1, kMostPieces);
   const int64_t pieces = std::min(most, w.in[1]), row = w.in[2] * channels;
@@ -464,7 +489,7 @@ Tensor whole_average_last(const Tensor& self, const Window& w) {
 
 Tensor adaptive_average_last(const Tensor& self, const Window& w) {
   if (w.out_pixels() == 1) return whole_average_last(self, w);
-  const auto& functions = *kernels::kernels().last_pool;
+  const auto& functions = *kernels::kernels().pool;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     lay_window(w, adaptive_range(w, 1, h), adaptive_range(w, 2, o), &p);
     functions.sum(p, float(p.rows * p.columns));
@@ -485,12 +510,13 @@ Tensor adaptive_average(const char* name, int64_t n, const Tensor& self, const V
     int64_t pixels = w.in_pixels();
     kernels::parallel_for(
         planes, 32768 / std::max<int64_t>(1, pixels) + 1, [&](int64_t begin, int64_t end) {
+          if (w.out_pixels() == 1) {
+            Rows<T>::sums(end - begin, pixels, from + begin * pixels, to + begin);
+            for (int64_t p = begin; p < end; ++p) to[p] /= T(pixels);
+            return;
+          }
           for (int64_t p = begin; p < end; ++p) {
             const T* plane = from + p * pixels;
-            if (w.out_pixels() == 1) {
-              to[p] = Rows<T>::sum(pixels, plane) / T(pixels);
-              continue;
-            }
             for_windows(w, [&](Range rd, Range rh, Range rw, int64_t at) {
               T total = 0;
               for (int64_t i = rd.first; i < rd.last; ++i)

@@ -1,0 +1,30 @@
+// Pooling of float32 images: one window of all channels in channels-last layout, or a row of results
+// of one plane.
+#pragma once
+#include <cstdint>
+
+namespace scriptlang::kernels {
+
+// The window's pixels are x + h * row + w * pixel for h < rows, w < columns; it has at least one.
+struct PoolWindow {
+  const float* x;
+  int64_t row, pixel, rows, columns, channels;
+  float* y;  // [channels]
+};
+
+// A row of `results` maxima of a plane. Result o is that of the elements
+// x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside their
+// row, which is `width` long: those of a row of windows. There is at least one row.
+struct PoolRow {
+  const float* x;
+  int64_t row, rows, width, columns, stride, dilation, padding, results;
+  float* y;
+};
+
+struct PoolFunctions {
+  void (*maximum)(const PoolWindow& w);             // NaN if there is one
+  void (*sum)(const PoolWindow& w, float divisor);  // the sum divided by `divisor`
+  void (*maximum_row)(const PoolRow& r);            // NaN if there is one; -inf for an empty window
+};
+
+}  // namespace scriptlang::kernels
