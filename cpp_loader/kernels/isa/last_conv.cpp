@@ -90,6 +90,25 @@ SL_NOINLINE void interleave_three(int64_t n, const float* a, int64_t plane, floa
   }
 }
 
+// Copies `columns` elements of each of n planes, so that those of one column lie side by side.
+SL_NOINLINE void turn_columns(int64_t n, int64_t columns, const float* from, int64_t plane,
+                              float* to, int64_t pixel) {
+  auto one_by_one = [&](int64_t i, int64_t end, int64_t first) {
+    for (; i < end; ++i)
+      for (int64_t w = first; w < columns; ++w) to[w * pixel + i] = from[i * plane + w];
+  };
+  const int64_t whole = n / W * W, whole_columns = columns / W * W;
+  for (int64_t i = 0; i < whole; i += W)
+    for (int64_t w = 0; w < whole_columns; w += W) {
+      Vector<float> square[W];
+      SL_UNROLL for (int r = 0; r < W; ++r) square[r] = load(from + (i + r) * plane + w);
+      transpose<float>(square);
+      SL_UNROLL for (int r = 0; r < W; ++r) store(to + (w + r) * pixel + i, square[r]);
+    }
+  one_by_one(0, whole, whole_columns);
+  one_by_one(whole, n, 0);
+}
+
 // Fills a row of the frame with columns [first, last) of the input.
 SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const float* from,
                                int64_t first, int64_t last, float* to) {
@@ -101,14 +120,7 @@ SL_NOINLINE void frame_columns(const LastConv& c, const LastFrame& f, const floa
   if (c.x_column == 1 && n == 3 && f.pixel == 3) {
     return interleave_three(last - first, from + first, c.x_channel, to);
   }
-  if (c.x_column == 1) {  // channel by channel, to read whole rows
-    for (int64_t i = 0; i < n; ++i) {
-      const float* line = from + i * c.x_channel;
-      float* at = to + i;
-      for (int64_t w = first; w < last; ++w, at += f.pixel) *at = line[w];
-    }
-    return;
-  }
+  if (c.x_column == 1) return turn_columns(n, last - first, from + first, c.x_channel, to, f.pixel);
   for (int64_t w = first; w < last; ++w, to += f.pixel) {
     copy_pixel(from + w * c.x_column, c.x_channel, n, to);
   }
