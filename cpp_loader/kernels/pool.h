@@ -15,10 +15,12 @@ struct PoolWindow {
 // A row of `results` maxima of a plane. Result o is that of the elements
 // x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside their
 // row, which is `width` long: those of a row of windows. There is at least one row.
+// `numbers`: no element is NaN.
 struct PoolRow {
   const float* x;
   int64_t row, rows, width, columns, stride, dilation, padding, results;
   float* y;
+  bool numbers = false;
 };
 
 struct PoolFunctions {

@@ -61,10 +61,22 @@ SL_INLINE void reduce(const PoolWindow& w, F f, float divisor) {
   for (; channel < w.channels; channel += W) piece<1>(w, channel, f, divisor);
 }
 
-// The greatest of the elements at `x` in all rows.
-SL_INLINE Vector<float> highest(const PoolRow& r, const float* x) {
+// Where no element is NaN.
+struct MaximumOfNumbers {
+  SL_INLINE Vector<float> operator()(Vector<float> best, Vector<float> x) const {
+    return x > best ? x : best;
+  }
+};
+
+// The greatest of the elements at `x` in all rows; Rows may be 0, for a run-time value.
+template <int Rows, class F>
+SL_INLINE Vector<float> highest(const PoolRow& r, const float* x, F f) {
   Vector<float> best = load(x);
-  for (int64_t h = 1; h < r.rows; ++h) best = Maximum{}(best, load(x + h * r.row));
+  if constexpr (Rows > 0) {
+    SL_UNROLL for (int h = 1; h < Rows; ++h) best = f(best, load(x + h * r.row));
+  } else {
+    for (int64_t h = 1; h < r.rows; ++h) best = f(best, load(x + h * r.row));
+  }
   return best;
 }
 
@@ -76,26 +88,49 @@ SL_INLINE Vector<float> every_second(Vector<float> a, Vector<float> b,
 
 // The elements under one tap of W neighbouring windows, of which the first begins at `x`. It reads
 // nothing outside of these windows, which have more than one column if Stride is 2.
-template <int Stride>
-SL_INLINE Vector<float> under_tap(const PoolRow& r, const float* x, int64_t tap) {
+template <int Stride, int Rows, class F>
+SL_INLINE Vector<float> under_tap(const PoolRow& r, const float* x, int64_t shift, F f) {
   constexpr auto kAll = std::make_integer_sequence<int, W>{};
-  const float* from = x + tap * r.dilation;
-  if constexpr (Stride == 1) return highest(r, from);
-  if (tap == 0) return every_second<0>(highest(r, from), highest(r, from + W), kAll);
-  return every_second<1>(highest(r, from - 1), highest(r, from - 1 + W), kAll);
+  if constexpr (Stride == 1) return highest<Rows>(r, x + shift, f);
+  const bool even = shift == 0;
+  const float* from = x + shift - (even ? 0 : 1);
+  const Vector<float> a = highest<Rows>(r, from, f), b = highest<Rows>(r, from + W, f);
+  return even ? every_second<0>(a, b, kAll) : every_second<1>(a, b, kAll);
 }
 
-// Results [first, last), W or more, of windows that lie inside the rows.
-template <int Stride>
+// Results [first, last), W or more, of windows that lie inside the rows. `Window` is the number of
+// rows and columns of a window without dilation, or 0 for run-time values.
+template <int Stride, int Window, class F>
 SL_NOINLINE void inner_maxima(const PoolRow& r, int64_t first, int64_t last) {
+  const F f{};
   for (int64_t o = first; o < last; o += W) {
     o = min_of(o, last - W);  // the last vector overlaps the one before it
     const float* x = r.x + o * Stride - r.padding;
-    Vector<float> best = under_tap<Stride>(r, x, 0);
-    for (int64_t tap = 1; tap < r.columns; ++tap)
-      best = Maximum{}(best, under_tap<Stride>(r, x, tap));
+    Vector<float> best = under_tap<Stride, Window>(r, x, 0, f);
+    if constexpr (Window > 0) {
+      SL_UNROLL for (int tap = 1; tap < Window; ++tap) {
+        best = f(best, under_tap<Stride, Window>(r, x, tap, f));
+      }
+    } else {
+      for (int64_t tap = 1; tap < r.columns; ++tap) {
+        best = f(best, under_tap<Stride, Window>(r, x, tap * r.dilation, f));
+      }
+    }
     store(r.y + o, best);
   }
+}
+
+using InnerMaxima = void (*)(const PoolRow& r, int64_t first, int64_t last);
+
+// Null where results cannot be computed as vectors.
+InnerMaxima inner_maxima_of(const PoolRow& r) {
+  const bool pairs = r.stride == 2 && r.columns > 1;
+  if (r.stride != 1 && !pairs) return nullptr;
+  if (!r.numbers) return pairs ? &inner_maxima<2, 0, Maximum> : &inner_maxima<1, 0, Maximum>;
+  const bool square = r.rows == r.columns && r.dilation == 1;
+  if (pairs && square && r.columns == 3) return &inner_maxima<2, 3, MaximumOfNumbers>;
+  if (pairs && square && r.columns == 2) return &inner_maxima<2, 2, MaximumOfNumbers>;
+  return pairs ? &inner_maxima<2, 0, MaximumOfNumbers> : &inner_maxima<1, 0, MaximumOfNumbers>;
 }
 
 SL_NOINLINE void single_maxima(const PoolRow& r, int64_t first, int64_t last) {
@@ -121,10 +156,10 @@ void maximum_row(const PoolRow& r) {
   int64_t first = min_of(r.results, ceil_div(r.padding, r.stride));
   int64_t last = r.width + r.padding - reach - 1;  // where the last window inside may begin
   last = last < 0 ? 0 : min_of(r.results, last / r.stride + 1);
-  const bool pairs = r.stride == 2 && r.columns > 1;
-  if (last - first < W || !(r.stride == 1 || pairs)) first = last = 0;
+  const InnerMaxima inner = inner_maxima_of(r);
+  if (last - first < W || inner == nullptr) first = last = 0;
   single_maxima(r, 0, first);
-  if (first < last) (pairs ? inner_maxima<2> : inner_maxima<1>)(r, first, last);
+  if (first < last) inner(r, first, last);
   single_maxima(r, last, r.results);
 }
 

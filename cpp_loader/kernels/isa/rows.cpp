@@ -234,37 +234,44 @@ float extreme_of_stretch(int64_t n, const float* x) {
   return nan ? __builtin_nanf("") : most;
 }
 
+// Adds e^(x - shift) of a block to lanes, and stores the terms in y if Stores.
+template <bool Stores>
+SL_INLINE Vector<float> exp_block(int64_t n, const float* x, Vector<float> shift, float* y) {
+  Vector<float> a{}, b{};
+  int64_t i = 0;
+  for (; i + 2 * kLanesF <= n; i += 2 * kLanesF) {
+    const Vector<float> p = exp_of_negative(load(x + i) - shift);
+    const Vector<float> q = exp_of_negative(load(x + i + kLanesF) - shift);
+    if constexpr (Stores) {
+      store(y + i, p);
+      store(y + i + kLanesF, q);
+    }
+    a += p;
+    b += q;
+  }
+  for (; i < n; i += kLanesF) {
+    float rest[kLanesF];
+    const size_t bytes = static_cast<size_t>(min_of(n - i, kLanesF)) * sizeof(float);
+    for (float& r : rest) r = -__builtin_inff();
+    __builtin_memcpy(rest, x + i, bytes);
+    const Vector<float> p = exp_of_negative(load(rest) - shift);
+    store(rest, p);
+    if constexpr (Stores) __builtin_memcpy(y + i, rest, bytes);
+    a += p;
+  }
+  return a + b;
+}
+
 // Returns the sum of e^(x - top), block by block, and stores the terms in y unless it is null.
 // `top` must be the largest element.
 float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
-  Vector<float> shift = splat(top);
+  const Vector<float> shift = splat(top);
   float total = 0;
   for (int64_t first = 0; first < n; first += kBlock) {
     if (first > 0) worked(4 * kBlock);
-    int64_t end = min_of(first + kBlock, n), i = first;
-    Vector<float> a{}, b{};
-    for (; i + 2 * kLanesF <= end; i += 2 * kLanesF) {
-      const Vector<float> p = exp_of_negative(load(x + i) - shift);
-      const Vector<float> q = exp_of_negative(load(x + i + kLanesF) - shift);
-      if (y) {
-        store(y + i, p);
-        store(y + i + kLanesF, q);
-      }
-      a += p;
-      b += q;
-    }
-    for (; i < end; i += kLanesF) {
-      float rest[kLanesF];
-      const int64_t left = min_of(end - i, kLanesF);
-      const size_t bytes = static_cast<size_t>(left) * sizeof(float);
-      for (float& r : rest) r = -__builtin_inff();
-      __builtin_memcpy(rest, x + i, bytes);
-      const Vector<float> p = exp_of_negative(load(rest) - shift);
-      store(rest, p);
-      if (y) __builtin_memcpy(y + i, rest, bytes);
-      a += p;
-    }
-    total += sum_lanes<float>(a + b);
+    const int64_t length = min_of(kBlock, n - first);
+    total += sum_lanes<float>(y ? exp_block<true>(length, x + first, shift, y + first)
+                                : exp_block<false>(length, x + first, shift, nullptr));
   }
   return total;
 }

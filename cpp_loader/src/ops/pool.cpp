@@ -232,6 +232,8 @@ void max_plane_of_floats(const Window& w, const float* x, float* y) {
   r.padding = w.padding[2];
   r.results = w.out[2];
   r.y = y;
+  const float top = Rows<float>::maximum(w.in_pixels(), x);
+  r.numbers = top == top;
   for (int64_t h = 0; h < w.out[1]; ++h, r.y += w.out[2]) {
     const Range rows = inside(w, 1, h);
     r.rows = rows.last > rows.first ? (rows.last - rows.first - 1) / w.dilation[1] + 1 : 0;
