@@ -11,6 +11,13 @@
 
 namespace scriptlang {
 
+#if defined(SL_NO_THREADS)  // what is not known counts as an effect
+
+Effect effect_of(const Program&, const Function&) { return Effect::Reshapes; }
+bool keeps_values(const Program&, const Function&) { return true; }
+
+#else
+
 namespace {
 
 // Where a value comes from: made by this run, passed to it as an argument, or reachable by others
@@ -496,5 +503,7 @@ Effect effect_of(const Program& program, const Function& function) {
 bool keeps_values(const Program& program, const Function& function) {
   return (facts_of(program, function) & kKeeps) != 0;
 }
+
+#endif
 
 }  // namespace scriptlang
