@@ -183,7 +183,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
   shape.outputs = w.size(0) / s.groups;
   int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
   int64_t weights = shape.outputs * shape.channels * shape.taps();
-  const auto& functions = kernels::kernels().conv<T>();
+  const auto run = kernels::kernels().conv<T>().convolve;
   for_groups(x.size(0), s.groups, out * shape.channels * shape.taps(),
              [&](int64_t image, int64_t first, int64_t last) {
                Conv<T> c;
@@ -193,7 +193,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
                c.w = w.data<T>() + first * weights;
                c.bias = bias.defined() ? bias.data<T>() + first * shape.outputs : nullptr;
                c.y = y.data<T>() + (image * s.groups + first) * out;
-               functions.convolve(c);
+               run(c);
              });
 }
 

@@ -26,7 +26,8 @@ constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
   const Value* at = args.data();
   if (at->is_list()) at = at->as_list().values();
   if (!at->is_tensor() || !at->as_tensor().quantizer()) ++at;
-  kernels::type_left_out(at->as_tensor().dtype());
+  const ScalarType type = at->as_tensor().dtype();
+  kernels::type_left_out(is_quantized(type) ? type : ScalarType::QUInt8);
 }
 
 // clang-format off
