@@ -4,6 +4,7 @@
 
 #include "../../../kernels/kept_types.h"
 #include "ops/op.h"
+#include "values/quantizer.h"
 
 namespace scriptlang::quantized_ways {
 
