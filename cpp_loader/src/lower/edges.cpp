@@ -417,9 +417,7 @@ void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   int64_t depth = int64_t(stack_.size()), trip = depth - f_.code[at].n - 1;
   if (carried > kMostCarried) {
     if (carried) { emit(Op::SHIFT, offset_of(home(trip)), offset_of(home(trip + 3)), carried); }
-    for (int64_t k = 0; k < carried; ++k) {
-      set_tags(home(trip + k), tags(home(trip + 3 + k)));
-    }
+    for (int64_t k = 0; k < carried; ++k) { set_tags(home(trip + k), tags(home(trip + 3 + k))); }
     stack_.resize(size_t(trip + carried));
     for (int64_t p = trip; p < trip + carried; ++p) stack_[size_t(p)] = Entry();
     cleared(trip + carried, depth);

@@ -29,10 +29,7 @@ Fill::Kind fill_of(char letter) {
 }  // namespace
 
 Lowering::Lowering(const Function& function, int32_t spare_slots, bool records)
-    : f_(function),
-      records_(records),
-      spare_slots_(spare_slots),
-      shape_(shape_of(function)) {
+    : f_(function), records_(records), spare_slots_(spare_slots), shape_(shape_of(function)) {
   stack_slots_ = f_.max_stack + 1;
   first_spare_ = f_.registers + stack_slots_;
   first_constant_ = first_spare_ + spare_slots_;

@@ -65,10 +65,7 @@ class Plain {
   // A check of a slot's type, by the letter of the type; none for other letters.
   void guard(int32_t slot, char letter) {
     if (!letter) return;
-    emit(letter == 'i'   ? Op::GUARD_INT
-         : letter == 'b' ? Op::GUARD_BOOL
-                         : Op::GUARD_FLOAT,
-         slot);
+    emit(letter == 'i' ? Op::GUARD_INT : letter == 'b' ? Op::GUARD_BOOL : Op::GUARD_FLOAT, slot);
   }
 
   void step(const Instruction& i) {

@@ -347,8 +347,8 @@ bool Lowering::string_slice(const Rule& rule) {
 void Lowering::string_equal(StepOp op) {
   int64_t first = int64_t(stack_.size()) - 2;
   Step left, right;
-  bool both_home = stack_[size_t(first)].kind == Entry::Home &&
-                   stack_[size_t(first + 1)].kind == Entry::Home;
+  bool both_home =
+      stack_[size_t(first)].kind == Entry::Home && stack_[size_t(first + 1)].kind == Entry::Home;
   bool taken = both_home && take_step(Op::STRING_AT, home(first + 1), &right);
   if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Home &&
       take_step(Op::STRING_AT, home(first), &left)) {  // the right one is character 0 of a constant
@@ -419,8 +419,8 @@ void Lowering::string_add() {
 // TUPLE_INDEX. If the tuple was just read from a list, one step reads the part from there.
 void Lowering::tuple_index() {
   int64_t first = int64_t(stack_.size()) - 2;
-  bool proven = stack_.back().kind == Entry::Constant &&
-                f_.constants[size_t(stack_.back().index)].is_int();
+  bool proven =
+      stack_.back().kind == Entry::Constant && f_.constants[size_t(stack_.back().index)].is_int();
   Step row;
   if (proven && stack_[size_t(first)].kind == Entry::Home &&
       take_step(Op::LIST_GET, home(first), &row)) {

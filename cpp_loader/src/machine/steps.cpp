@@ -60,7 +60,8 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  [[maybe_unused]] Value borrowed_number;  // a borrowed or returned number that has no slot; never counted
+  [[maybe_unused]] Value
+      borrowed_number;  // a borrowed or returned number that has no slot; never counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)

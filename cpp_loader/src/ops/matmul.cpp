@@ -215,7 +215,7 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
   if (c.numel() == 0) return c;
   Tensor row = bias.defined() ? contiguous_as(bias, dtype) : bias;
   switch (dtype) {
-#define X(name, type)                                                        \
+#define X(name, type)                                                          \
   case ScalarType::name:                                                       \
     if constexpr (kernels::is_kept(ScalarType::name)) {                        \
       multiply_all<type>(c, a, b, row.defined() ? row.data<type>() : nullptr); \

@@ -294,9 +294,8 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
     }
     for (int64_t c = 0; c < channels; ++c) { result[c] = T(total[size_t(c)]) / T(images * pixels); }
   };
-  add_up(mean, [&](int64_t rows, const T* at, T* part) {
-    add_columns(rows, width, at, width, part);
-  });
+  add_up(mean,
+         [&](int64_t rows, const T* at, T* part) { add_columns(rows, width, at, width, part); });
   for (int64_t j = 0; j < width; ++j) center[size_t(j)] = mean[j / pixels];
   add_up(variance, [&](int64_t rows, const T* at, T* part) {
     add_squares(rows, width, at, width, center.data(), part);

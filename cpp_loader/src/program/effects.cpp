@@ -204,7 +204,7 @@ class Analysis {
       }
     }
     std::unordered_map<size_t, Levels> merged;
-    std::vector<std::pair<size_t, Levels>> work;
+    std::vector<std::pair<size_t, Levels> > work;
     Levels entry(size_t(f.registers), kOwnRun);
     entry.insert(entry.end(), passed.begin(), passed.end());
     work.emplace_back(0, std::move(entry));

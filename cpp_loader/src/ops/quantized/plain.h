@@ -21,8 +21,7 @@ inline bool concerns(const Args& args) {
 
 // Whether this build computes with quantized tensors, and what is raised where it does not.
 constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
-                       kernels::is_kept(ScalarType::QUInt8) ||
-                       kernels::is_kept(ScalarType::QInt32);
+                       kernels::is_kept(ScalarType::QUInt8) || kernels::is_kept(ScalarType::QInt32);
 [[noreturn]] inline void left_out(const Args& args) {
   const Value* at = args.data();
   if (at->is_list()) at = at->as_list().values();
