@@ -8,8 +8,8 @@
 #include "ops/custom.h"
 #include "plain_steps.h"
 
-// Uses threaded code (computed goto) if the compiler is GCC, else a switch. Plain code has few kinds
-// of steps: a build that makes no other has no cases for the rest.
+// Uses threaded code (computed goto) if the compiler is GCC, else a switch. Plain code has few
+// kinds of steps: a build that makes no other has no cases for the rest.
 #if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO) && \
     !defined(SL_NO_OPTIMIZER)
 #define SL_COMPUTED_GOTO 1

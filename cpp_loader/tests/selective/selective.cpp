@@ -1,6 +1,6 @@
 // Runs an archive on the arrays i0, i1... of a file and compares the first result with o0; or,
 // where an operator is named, expects that the archive loads and that the call names it; where it
-// is `float64` or `float16`, that the call refuses numbers of this type, which the build leaves out.
+// is `float64` or `float16`, that the call refuses numbers of this type, which the build lacks.
 //   selective MODEL.pt ARRAYS.npz [OPERATOR]
 #include <cmath>
 #include <cstdio>
