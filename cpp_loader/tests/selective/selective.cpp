@@ -1,6 +1,6 @@
 // Runs an archive on the arrays i0, i1... of a file and compares the first result with o0; or,
 // where an operator is named, expects that the archive loads and that the call names it; where it
-// is `float64` or `float16`, that the call refuses numbers of this type, which the build lacks.
+// is `float64` or `float16`, that the model refuses numbers of this type, which the build lacks.
 //   selective MODEL.pt ARRAYS.npz [OPERATOR]
 #include <cmath>
 #include <cstdio>
@@ -34,8 +34,8 @@ static int refused(sl::Module& model, const std::vector<sl::Value>& inputs, cons
 }
 
 static int without(sl::Module& model, const std::vector<sl::Value>& inputs, std::string name) {
-  model.to(name == "float64" ? SL_FLOAT64 : SL_FLOAT16);
   try {
+    model.to(name == "float64" ? SL_FLOAT64 : SL_FLOAT16);
     model("forward", inputs);
   } catch (const sl::Error& error) {
     const std::string text = error.what();
