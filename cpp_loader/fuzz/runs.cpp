@@ -365,7 +365,7 @@ void run_both_ways(const ReadTree& read, uint64_t seed) {
   };
   auto program = decoded(), plain = decoded();
   for (const auto& function : plain->functions()) {
-    function->lowered.store(lower::Lowering(*function, true).run().release());
+    function->lowered.store(lower::plain_code(*function).release());
     function->group.reset();
   }
   bool settled = is_settled(*program);

@@ -2,6 +2,8 @@
 #pragma once
 #include <cstdint>
 
+#include "kept_types.h"
+
 namespace scriptlang::kernels {
 
 // Functions for elements of 1, 2, 4 and 8 bytes, indexed by the logarithm of the size. Source and
@@ -22,9 +24,25 @@ struct CopyFunctions {
 
 constexpr int64_t kShortRow = 128;
 
+// Whether a build has the functions for elements of a size: where a type of this size is kept.
+constexpr bool copies_size(int64_t size) {
+  bool kept = false;
+#define X(name, number, bytes, category, text) \
+  kept = kept || (bytes == size && is_kept(ScalarType::name));
+  SL_SCALAR_TYPES(X)
+#undef X
+  return kept;
+}
+
 // The index of the functions for elements of a size; -1 if there are none.
 inline int copy_functions_of(int64_t itemsize) {
-  return itemsize == 1 ? 0 : itemsize == 2 ? 1 : itemsize == 4 ? 2 : itemsize == 8 ? 3 : -1;
+  switch (itemsize) {
+    case 1: return copies_size(1) ? 0 : -1;
+    case 2: return copies_size(2) ? 1 : -1;
+    case 4: return copies_size(4) ? 2 : -1;
+    case 8: return copies_size(8) ? 3 : -1;
+    default: return -1;
+  }
 }
 
 }  // namespace scriptlang::kernels

@@ -65,9 +65,9 @@ struct AllLineFunctions {
   void (*distances_f64)(int64_t width, const double* a, const double* b, int64_t rows, bool squares,
                         double* to);
 
-  const auto& of(float) const { return f32; }
-  const auto& of(double) const { return f64; }
-  const auto& of(int64_t) const { return i64; }
+  constexpr const auto& of(float) const { return f32; }
+  constexpr const auto& of(double) const { return f64; }
+  constexpr const auto& of(int64_t) const { return i64; }
 };
 
 }  // namespace scriptlang::kernels

@@ -37,7 +37,7 @@ inline std::string outcome(const std::vector<Code>& codes, std::vector<Value> ar
                            const scriptlang::Limits& limits = some_limits()) {
   auto program = decode(codes);
   for (const auto& f : program->functions()) {
-    if (plain) f->lowered.store(lower::Lowering(*f, true).run().release());
+    if (plain) f->lowered.store(lower::plain_code(*f).release());
   }
   scriptlang::Context context;
   try {

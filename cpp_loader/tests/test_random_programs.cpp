@@ -335,7 +335,7 @@ std::vector<Value> arguments() {
 std::string outcome(const Code& code, bool plain) {
   auto program = decode({code});
   const Function& f = *program->find(code.name);
-  if (plain) f.lowered.store(lower::Lowering(f, true).run().release());
+  if (plain) f.lowered.store(lower::plain_code(f).release());
   Context context;
   Limits limits;
   limits.instructions = 20000;

@@ -192,10 +192,25 @@ void short_rows(int64_t rows, int64_t bytes, char* to, int64_t to_row, const cha
 
 }  // namespace
 
+namespace {
+
+template <class T>
+constexpr CopyFunctions::Line line_of() {
+  if constexpr (copies_size(sizeof(T))) return &copy_line<T>;
+  return nullptr;
+}
+template <class T>
+constexpr CopyFunctions::Transpose transpose_of() {
+  if constexpr (copies_size(sizeof(T))) return &transpose_rows<T>;
+  return nullptr;
+}
+
+}  // namespace
+
 const CopyFunctions copies{
-    {&copy_line<uint8_t>, &copy_line<uint16_t>, &copy_line<uint32_t>, &copy_line<uint64_t>},
-    {&transpose_rows<uint8_t>, &transpose_rows<uint16_t>, &transpose_rows<uint32_t>,
-     &transpose_rows<uint64_t>},
+    {line_of<uint8_t>(), line_of<uint16_t>(), line_of<uint32_t>(), line_of<uint64_t>()},
+    {transpose_of<uint8_t>(), transpose_of<uint16_t>(), transpose_of<uint32_t>(),
+     transpose_of<uint64_t>()},
     &short_rows};
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -7,6 +7,12 @@ namespace scriptlang {
 
 Roles::Roles(std::shared_ptr<ArchiveReader> archive) : archive_(std::move(archive)) {}
 
+#if defined(SL_NO_SOURCE)
+
+const source::Declared* Roles::find(const std::string&) { return nullptr; }
+
+#else
+
 Roles::Declared::Declared(ArchiveReader* archive)
     : code(archive),
       declarations(code.sources(&hooks), std::make_shared<ClassTable>(), &types, &arena, &budget) {
@@ -16,10 +22,7 @@ Roles::Declared::Declared(ArchiveReader* archive)
   };
 }
 
-const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
-#if defined(SL_NO_SOURCE)  // a build that cannot read code
-  return nullptr;
-#else
+const source::Declared* Roles::find(const std::string& name) {
   if (!declared_ && archive_->has_folder("code")) {
     declared_ = std::make_unique<Declared>(archive_.get());
   }
@@ -30,8 +33,9 @@ const source::Declared* Roles::find([[maybe_unused]] const std::string& name) {
     declared_.reset();  // the declarations are incomplete, so the next call starts again
     throw;
   }
-#endif
 }
+
+#endif
 
 bool Roles::is_module(const std::string& name) {
   std::lock_guard<std::mutex> lock(mutex_);

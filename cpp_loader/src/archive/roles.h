@@ -27,6 +27,9 @@ class Roles {
   const source::Declared* find(const std::string& name);
   // A second set of declarations of the archive's classes. It leaves the classes of the program as
   // they are.
+#if defined(SL_NO_SOURCE)  // a build that cannot read code
+  struct Declared {};
+#else
   struct Declared {
     explicit Declared(ArchiveReader* archive);
     source::Arena arena;
@@ -36,6 +39,7 @@ class Roles {
     PickleHooks hooks;
     source::Declarations declarations;
   };
+#endif
 
   std::shared_ptr<ArchiveReader> archive_;
   std::mutex mutex_;

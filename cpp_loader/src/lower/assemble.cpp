@@ -18,12 +18,6 @@ bool has_rows(Op op) {
          op == Op::CALL_PROVEN;
 }
 
-// Whether `x` of the step is an index of a Call.
-bool calls_operator(Op op) {
-  return op == Op::OP || op == Op::OP_BORROWED || op == Op::OP_BORROWED_ONE || op == Op::OP_MANY ||
-         op == Op::OP_RECORDED;
-}
-
 // Whether a step is fit for a trivial frame: it reads only proven numbers, and drops no value when
 // it writes its result.
 bool is_plain_arithmetic(Op op) {
@@ -152,20 +146,8 @@ std::unique_ptr<Code> Lowering::assemble() {
   code->trivial_frame = !shape_.reads_unwritten && is_trivial_frame(*code);
   hold_constants(code.get());
   fuse_steps(&code->steps);
-  // Variants of steps are computed by arithmetic on StepOp, and the machine indexes a table by it.
-  for (const Step& step : code->steps) {
-    SL_CHECK(size_t(step.op) < kStepOps, f_.name, " was lowered to step ", int(step.op));
-  }
-  code->function = &f_;
-  code->first = code->steps.data();
+  close(code.get(), f_);
   code->proven = code->first + guards_;
-  code->work = int64_t(f_.code.size()) / 8 + 8;
-  int32_t used = first_constant_ + int32_t(code->constants.size());
-  code->slots = (used + kImageStep - 1) / kImageStep * kImageStep;
-  code->bytes = int64_t(code->slots) * int64_t(sizeof(Value));
-  code->image.resize(size_t(first_constant_));
-  code->image.insert(code->image.end(), code->constants.begin(), code->constants.end());
-  code->image.resize(size_t(code->slots));
   int32_t first = code->constants.empty() ? code->slots : first_constant_;
   if (code->trivial_frame) code->image_from = first / kImageStep * kImageStep;
   return code;
@@ -173,20 +155,34 @@ std::unique_ptr<Code> Lowering::assemble() {
 
 void destroy(const Code* code) noexcept { delete code; }
 
+#if defined(SL_NO_OPTIMIZER)
+
+static std::unique_ptr<Code> made_of(const Function& function) {
+  return function.recorded_of ? plain_code(*function.recorded_of, true) : plain_code(function);
+}
+
+#else
+
 // Lowers a function with proofs. Throws TooLarge if that takes too much work.
 static std::unique_ptr<Code> proven(const Function& function, bool records = false) {
   try {
-    if (function.code.size() <= kSmallFunction) return Lowering(function, false, 0, records).run();
+    if (function.code.size() <= kSmallFunction) return Lowering(function, 0, records).run();
   } catch (const NoSpareSlot&) {}
-  return Lowering(function, false, kSpareSlots, records).run();
+  return Lowering(function, kSpareSlots, records).run();
 }
 
 // Lowers a function, to plain code if it is too large for proofs.
 static std::unique_ptr<Code> lowered(const Function& function, bool records = false) {
   try {
     return proven(function, records);
-  } catch (const TooLarge&) { return Lowering(function, true, kSpareSlots, records).run(); }
+  } catch (const TooLarge&) { return plain_code(function, records); }
 }
+
+#if defined(SL_NO_SOURCE)  // no function is
+
+static std::unique_ptr<Code> lowered_source(const Function& function) { return lowered(function); }
+
+#else
 
 // Optimises and lowers a function that was compiled from source.
 static std::unique_ptr<Code> lowered_source(const Function& function) {
@@ -202,10 +198,14 @@ static std::unique_ptr<Code> lowered_source(const Function& function) {
   return code;
 }
 
+#endif
+
 static std::unique_ptr<Code> made_of(const Function& function) {
   if (function.recorded_of) return lowered(*function.recorded_of, true);
   return function.is_raw ? lowered_source(function) : lowered(function);
 }
+
+#endif
 
 const Function& recorded(const Function& function) {
   if (const Function* made = function.recorded.load(std::memory_order_acquire)) return *made;

@@ -190,12 +190,12 @@ void choose_expanded(const Function& f, Shape* shape) {
 
 }  // namespace
 
-Shape shape_of(const Function& f, bool plain) {
+Shape shape_of(const Function& f) {
   Shape shape;
   shape.flow = flow_of(f);
   Liveness alone(f, shape.flow);
   find_left(f, alone, &shape.flow);
-  if (!plain) coalesce_slots(f, alone, &shape.flow);
+  coalesce_slots(f, alone, &shape.flow);
   Liveness live(f, shape.flow);
   find_left(f, live, &shape.flow);
   const Flow& flow = shape.flow;

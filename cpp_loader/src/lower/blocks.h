@@ -34,7 +34,6 @@ struct Shape {
   bool reads_unwritten = true;
 };
 
-// `plain`: for plain code, in which each register has a slot of its own.
-Shape shape_of(const Function& function, bool plain = false);
+Shape shape_of(const Function& function);
 
 }  // namespace scriptlang::lower

@@ -84,11 +84,6 @@ void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int
 // less precise, the block has to be translated again. The values must lie in their places.
 void Lowering::arrive(int32_t block) {
   Entrance& entrance = entrances_[size_t(block)];
-  if (plain_) {
-    if (!entrance.reached) stale_.insert(block);
-    entrance.reached = true;
-    return;
-  }
   charge(tags_.size() + stack_.size());
   std::vector<int32_t> constants;
   for (const Entry& e : stack_) constants.push_back(e.kind == Entry::Home ? e.index : -1);
@@ -206,40 +201,38 @@ void Lowering::edge_to(int32_t block, int64_t work) {
     canonicalise();
     return loop(block, work);
   }
-  if (!plain_) {
-    int64_t depth = int64_t(stack_.size());
-    std::vector<PendingMove> moves;
-    std::vector<std::pair<Entry, int64_t>> dead;
-    for (int64_t p = 0; p < depth; ++p) {
-      Entry& e = stack_[size_t(p)];
-      int32_t place = place_in(block, p, depth);
-      if (e.kind == Entry::Nowhere) continue;
-      if (place == kNowhere) {
-        dead.push_back({e, p});
-        e = {Entry::Nowhere, -1};
-        continue;
-      }
-      if (e.kind == Entry::Home && place == home(p)) continue;
-      Entry::Kind kind = e.kind == Entry::Home ? Entry::Move : e.kind;
-      moves.push_back({place, kind, e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
-      e = {Entry::Home, place == home(p) && e.kind == Entry::Constant ? e.index : -1};
+  int64_t depth = int64_t(stack_.size());
+  std::vector<PendingMove> moves;
+  std::vector<std::pair<Entry, int64_t>> dead;
+  for (int64_t p = 0; p < depth; ++p) {
+    Entry& e = stack_[size_t(p)];
+    int32_t place = place_in(block, p, depth);
+    if (e.kind == Entry::Nowhere) continue;
+    if (place == kNowhere) {
+      dead.push_back({e, p});
+      e = {Entry::Nowhere, -1};
+      continue;
     }
-    charge(moves.size() * moves.size());
-    for (const auto& [e, p] : dead) {
-      int32_t slot = slot_of_entry(e, p);
-      bool read = std::any_of(moves.begin(), moves.end(), [&, s = slot](const PendingMove& m) {
-        return m.kind != Entry::Constant && m.from == s;
-      });
-      // A register that another move reads keeps its value until it is overwritten.
-      if (e.kind == Entry::Home || (e.kind == Entry::Move && !read)) {
-        if (!uncounted(tags(slot))) {
-          emit(Op::RESET, offset_of(slot));
-          set_tags(slot, one(Tag::None));
-        }
-      }
-    }
-    move_together(std::move(moves));
+    if (e.kind == Entry::Home && place == home(p)) continue;
+    Entry::Kind kind = e.kind == Entry::Home ? Entry::Move : e.kind;
+    moves.push_back({place, kind, e.kind == Entry::Constant ? e.index : slot_of_entry(e, p)});
+    e = {Entry::Home, place == home(p) && e.kind == Entry::Constant ? e.index : -1};
   }
+  charge(moves.size() * moves.size());
+  for (const auto& [e, p] : dead) {
+    int32_t slot = slot_of_entry(e, p);
+    bool read = std::any_of(moves.begin(), moves.end(), [&, s = slot](const PendingMove& m) {
+      return m.kind != Entry::Constant && m.from == s;
+    });
+    // A register that another move reads keeps its value until it is overwritten.
+    if (e.kind == Entry::Home || (e.kind == Entry::Move && !read)) {
+      if (!uncounted(tags(slot))) {
+        emit(Op::RESET, offset_of(slot));
+        set_tags(slot, one(Tag::None));
+      }
+    }
+  }
+  move_together(std::move(moves));
   arrive(block);
   Step& jump = emit(work ? Op::JUMP_BACK : Op::JUMP);
   jump.x = block;
@@ -320,7 +313,7 @@ void Lowering::loop(int32_t block, int64_t work) {
   // The values are moved to the places of the body before the decision. The edge out of the loop
   // takes them from there.
   std::vector<PendingMove> moves;
-  for (int64_t p = plain_ ? depth : 0; p < depth; ++p) {
+  for (int64_t p = 0; p < depth; ++p) {
     Entry& e = stack_[size_t(p)];
     if (p == condition) continue;
     int32_t place = place_in(body, p, depth);
@@ -372,13 +365,9 @@ void Lowering::loop(int32_t block, int64_t work) {
   producer_ = Producer();
 
   // The decision. On the edge into the body the trip number is set.
-  std::vector<Tags> tags_here;
-  Entries stack_here;
-  if (!plain_) {
-    tags_here = tags_;
-    stack_here = stack_;
-    charge(tags_.size() + stack_.size());
-  }
+  std::vector<Tags> tags_here = tags_;
+  Entries stack_here = stack_;
+  charge(tags_.size() + stack_.size());
   if (always && !counts) {
     set_tags(number, one(Tag::Int));
     arrive(body);
@@ -401,10 +390,8 @@ void Lowering::loop(int32_t block, int64_t work) {
     branch(compare, decided, true, body, work);
   }
   arrive(body);
-  if (!plain_) {
-    tags_ = std::move(tags_here);
-    stack_ = std::move(stack_here);
-  }
+  tags_ = std::move(tags_here);
+  stack_ = std::move(stack_here);
   if (leaves == SIZE_MAX) return leave_loop(block, carried, 0);
   std::vector<Step> steps;
   std::vector<Step>* outer = out_;
@@ -428,13 +415,11 @@ void Lowering::leave_loop(int32_t block, int32_t carried, int64_t work) {
   size_t target = at + size_t(int64_t(f_.code[at].x));
   int32_t body = shape_.flow.block[at + 1];
   int64_t depth = int64_t(stack_.size()), trip = depth - f_.code[at].n - 1;
-  if (plain_ || carried > kMostCarried) {
+  if (carried > kMostCarried) {
     if (carried) { emit(Op::SHIFT, offset_of(home(trip)), offset_of(home(trip + 3)), carried); }
-    for (int64_t k = 0; k < carried && !plain_; ++k) {
-      set_tags(home(trip + k), tags(home(trip + 3 + k)));
-    }
+    for (int64_t k = 0; k < carried; ++k) { set_tags(home(trip + k), tags(home(trip + 3 + k))); }
     stack_.resize(size_t(trip + carried));
-    for (int64_t p = trip; p < trip + carried && !plain_; ++p) stack_[size_t(p)] = Entry();
+    for (int64_t p = trip; p < trip + carried; ++p) stack_[size_t(p)] = Entry();
     cleared(trip + carried, depth);
   } else {
     std::vector<Entry> kept;

@@ -13,56 +13,6 @@ namespace {
 
 constexpr size_t kMostWork = size_t(1) << 26;
 
-// The switch has no default: a new opcode does not compile until it is listed here.
-Op stack_op(Opcode op) {
-  switch (op) {
-    // clang-format off
-#define X(name)                      \
-  case Opcode::name:                 \
-    return Op::name;
-    SL_STACK_STEPS(X)
-#undef X
-      // clang-format on
-    // Lowering::step() and translate() handle these.
-    case Opcode::OP:
-    case Opcode::OPN:
-    case Opcode::OP_ONE:
-    case Opcode::OP_ANY:
-    case Opcode::LOAD:
-    case Opcode::MOVE:
-    case Opcode::LOADC:
-    case Opcode::STORE:
-    case Opcode::STOREN:
-    case Opcode::DROP:
-    case Opcode::DROPR:
-    case Opcode::JF:
-    case Opcode::JMP:
-    case Opcode::LOOP:
-    case Opcode::CALL:
-    case Opcode::GET_ATTR:
-    case Opcode::SET_ATTR:
-    case Opcode::TUPLE_CONSTRUCT:
-    case Opcode::NAMED_TUPLE_CONSTRUCT:
-    case Opcode::LIST_CONSTRUCT:
-    case Opcode::TUPLE_INDEX:
-    case Opcode::DICT_INDEX:
-    case Opcode::UNCHECKED_CAST:
-    case Opcode::UN_INITIALIZED:
-    case Opcode::__IS__:
-    case Opcode::__ISNOT__:
-    case Opcode::__NOT__:
-    case Opcode::DTYPE:
-    case Opcode::DIM:
-    // The verifier refuses these.
-    case Opcode::GUARD:
-    case Opcode::TYPECHECK:
-    case Opcode::FAIL_GUARD:
-    case Opcode::PROFILE_OP:
-    case Opcode::TAIL_CALL: break;
-  }
-  raise(ErrorKind::RuntimeError, opcode_name(op), " has no step on the stack");
-}
-
 // The tags that the result of an opcode may have, if it has one result.
 Tags result_of(Opcode op) {
   const bytecode::Values& pushes = bytecode::info_of(op).pushes;
@@ -78,56 +28,30 @@ Fill::Kind fill_of(char letter) {
 
 }  // namespace
 
-char letter_of(const Type& type) {
-  switch (type.kind) {
-    case TypeKind::Int: return 'i';
-    case TypeKind::Float: return 'f';
-    case TypeKind::Bool: return 'b';
-    default: return 0;
-  }
-}
-
-char result_letter(const Function& f) {
-  bool one = f.has_schema && f.results == 1 && f.returns.size() == 1;
-  return one ? letter_of(*f.returns[0].type) : 0;
-}
-
-Lowering::Lowering(const Function& function, bool plain, int32_t spare_slots, bool records)
-    : f_(function),
-      plain_(plain),
-      records_(records),
-      spare_slots_(spare_slots),
-      shape_(shape_of(function, plain)) {
+Lowering::Lowering(const Function& function, int32_t spare_slots, bool records)
+    : f_(function), records_(records), spare_slots_(spare_slots), shape_(shape_of(function)) {
   stack_slots_ = f_.max_stack + 1;
   first_spare_ = f_.registers + stack_slots_;
   first_constant_ = first_spare_ + spare_slots_;
   size_t blocks = shape_.flow.starts.size();
-  if (plain_) {
-    shape_.parameters.assign(blocks, BlockParameters());
-    shape_.expanded.assign(blocks, 0);
-    shape_.duplicated.assign(blocks, 0);
-  } else {
-    if (blocks * size_t(first_constant_) > kMostWork / 4) throw TooLarge();
-    tags_.assign(size_t(first_constant_), one(Tag::None));
-  }
+  if (blocks * size_t(first_constant_) > kMostWork / 4) throw TooLarge();
+  tags_.assign(size_t(first_constant_), one(Tag::None));
   entrances_.resize(blocks);
   drafts_.resize(blocks);
   counted_.resize(blocks);
-  for (const OperatorUse& use : f_.operators) {
-    rules_.push_back(plain_ ? nullptr : rule_of(use.qualified_name()));
-  }
+  for (const OperatorUse& use : f_.operators) rules_.push_back(rule_of(use.qualified_name()));
 }
 
 // Counts work; beyond a limit it throws TooLarge, so that hostile code is cheap to lower.
 void Lowering::charge(size_t work) {
   work_ += work;
-  if (work_ > kMostWork && !plain_) throw TooLarge();
+  if (work_ > kMostWork) throw TooLarge();
 }
 
 std::unique_ptr<Code> Lowering::run() {
   for (int k = 0; k < f_.parameters; ++k) stack_.push_back(Entry());
   // The caller of the function puts its arguments into the parameters of the first block.
-  for (int k = 0; k < f_.parameters && !plain_; ++k) {
+  for (int k = 0; k < f_.parameters; ++k) {
     int32_t place = place_in(0, k, f_.parameters);
     if (place != kNowhere) tags_[size_t(place)] = kAnyTags;
   }
@@ -152,7 +76,6 @@ void Lowering::begin(int32_t block) {
   pc_ = size_t(shape_.flow.starts[size_t(block)]);
   const Entrance& entrance = entrances_[size_t(block)];
   int64_t depth = shape_.flow.depth[pc_];
-  if (plain_) return stack_.resize_home(size_t(depth));
   stack_.resize(0);
   for (int64_t p = 0; p < depth; ++p) {
     int32_t place = place_in(block, p, depth);
@@ -168,7 +91,7 @@ void Lowering::begin(int32_t block) {
 void Lowering::translate(int32_t block) {
   begin(block);
   size_t start = pc_;
-  if (start == 0 && f_.has_schema && !plain_) {
+  if (start == 0 && f_.has_schema) {
     for (int k = 0; k < f_.parameters; ++k) {
       char letter = letter_of(*f_.arguments[size_t(k)].type);
       if (letter && stack_[size_t(k)].kind != Entry::Nowhere) guarded(k, letter);
@@ -235,7 +158,7 @@ void Lowering::step() {
       if (records_) return call(*f_.callees[size_t(i.x)]);
       return stack_step(stack_op(i.op), result_of(i.op));
     case Opcode::FORMAT:
-      if (plain_ || i.x > kMostBorrowed) return stack_step(stack_op(i.op), result_of(i.op));
+      if (i.x > kMostBorrowed) return stack_step(stack_op(i.op), result_of(i.op));
       return call_borrowing(language::format, i.x, {}, kStringTags);
     case Opcode::GET_ATTR: return attribute(i.x);
     case Opcode::SET_ATTR: return set_attribute(i.x);
@@ -278,7 +201,7 @@ void Lowering::step() {
 // RET: `a` is the slot of the first result, from which the machine moves the results out. `x` says
 // whether the frame may hold other counted values, which the machine then has to drop.
 void Lowering::give_back(int32_t slot) {
-  bool empty = !plain_;
+  bool empty = true;
   charge(tags_.size());
   for (int32_t k = 0; k < int32_t(tags_.size()) && empty; ++k) {
     bool moved = k >= slot && k < slot + f_.results;
@@ -307,7 +230,7 @@ char Lowering::declared_letter(int32_t reg) const {
 }
 
 bool Lowering::proven_arguments(const Function& callee, int64_t first) const {
-  if (plain_ || !callee.has_schema) return false;
+  if (!callee.has_schema) return false;
   for (int64_t k = 0; k < callee.parameters; ++k) {
     char letter = letter_of(*callee.arguments[size_t(k)].type);
     Tags known = tags_of_entry(stack_[size_t(first + k)], first + k);
@@ -324,7 +247,7 @@ void Lowering::unpack() {
   bool stored =
       shape_.flow.block[pc_ + 1] < 0 &&
       (count == 1 ? next.op == Opcode::STORE : next.op == Opcode::STOREN && next.n == count);
-  int32_t tuple = plain_ || !stored ? -1 : read_slot(position);
+  int32_t tuple = stored ? read_slot(position) : -1;
   if (tuple < 0 || shape_.flow.stores(next, tuple)) {
     return stack_step(StepOp::TUPLE_UNPACK, kAnyTags);
   }
@@ -425,7 +348,6 @@ void Lowering::stack_step(StepOp op, Tags result) {
   int64_t first = int64_t(stack_.size()) - pops;
   gather(first, pops);
   emit(op, offset_of(home(first)));
-  if (plain_) return stack_.resize_home(size_t(first + pushes));
   stack_.resize(size_t(first));
   charge(size_t(pops + pushes));
   cleared(first, first + std::max(pops, pushes) + 4);
@@ -435,7 +357,7 @@ void Lowering::stack_step(StepOp op, Tags result) {
 // If the last step added a constant to the argument of this row, removes the step and makes the
 // call add it.
 bool Lowering::add_in_row(size_t row, int32_t slot) {
-  if (plain_ || out_->empty()) return false;
+  if (out_->empty()) return false;
   Fill& fill = draft_->fills[row];
   const Step step = out_->back();
   bool adds = step.op == Op::ADD_INT || step.op == Op::SUB_INT;
@@ -482,28 +404,11 @@ void Lowering::operator_step() {
 // Emits a call of an operator, with the default values of arguments that are not given.
 void Lowering::call_operator(const OperatorUse& use) {
   const Instruction& i = f_.code[pc_];
-  int64_t given = i.arguments, filled = int64_t(use.defaults.size());
-  int64_t first = int64_t(stack_.size()) - given;
-  Call call;
-  call.run = i.run;
-  call.first = offset_of(home(first));
-  call.arguments = int32_t(given + filled);
-  call.results = i.results;
-  charge(size_t(given + filled));
-  call.fill = int32_t(draft_->fills.size());
+  const int64_t given = i.arguments, first = int64_t(stack_.size()) - given;
+  Call call = begin_call(i, use, offset_of(home(first)), draft_->fills);
+  charge(size_t(call.arguments));
   add_fills(first, given);
-  int64_t outs = use.trailing_out, at = first + given - outs;
-  for (int64_t k = outs; filled && k-- > 0;) {
-    draft_->fills.push_back(
-        {Fill::Move, offset_of(home(at + k + filled)), offset_of(home(at + k)), nullptr});
-  }
-  for (int64_t k = 0; k < filled; ++k) {
-    const Value& value = use.defaults[size_t(k)];
-    draft_->fills.push_back(
-        {value.is_list() ? Fill::FreshList : Fill::Constant, offset_of(home(at + k)), 0, &value});
-  }
-  call.fills = int32_t(draft_->fills.size()) - call.fill;
-  call.use = &use;
+  end_call(&call, given, &draft_->fills);
   stack_.resize(size_t(first));
   cleared(first, first + call.arguments + std::max<int64_t>(i.results, 1));
   int32_t index = int32_t(draft_->calls.size());
@@ -540,15 +445,12 @@ void Lowering::jump_if_false() {
   branch(compare, condition, false, 0, 0);
   // Both edges start with the state as it is here, so it is saved while the stub is made.
   std::vector<Tags> tags = tags_;
-  Entries stack;
-  if (!plain_) stack = stack_;
+  Entries stack = stack_;
   charge(tags.size() + stack.size());
   int32_t target = stub_to(no, work);
   (*out_)[at].x = target;
-  if (!plain_) {
-    tags_ = std::move(tags);
-    stack_ = std::move(stack);
-  }
+  tags_ = std::move(tags);
+  stack_ = std::move(stack);
   edge_to(yes, 0);
 }
 

@@ -7,7 +7,7 @@
 // value may have. Blocks are translated to a fixed point: a block is translated again if another
 // predecessor brings a larger set of tags.
 //
-// `plain` lowering tracks neither entries nor tags. It is used for functions that are too large.
+// Functions for which that is too much work get plain code (plain.cpp).
 #pragma once
 
 #include <algorithm>
@@ -18,6 +18,7 @@
 #include "blocks.h"
 #include "code.h"
 #include "select.h"
+#include "shared.h"
 
 namespace scriptlang::lower {
 
@@ -44,8 +45,7 @@ struct TooLarge {};
 // Thrown if parallel moves form a cycle and no spare slot was reserved to break it.
 struct NoSpareSlot {};
 
-// The abstract stack. In plain code all entries are Home, so resize_home() need not initialise the
-// entries that it adds.
+// The abstract stack.
 class Entries {
  public:
   size_t size() const { return size_; }
@@ -62,12 +62,8 @@ class Entries {
   }
   void pop_back() { --size_; }
   void resize(size_t size) {
-    size_t old = size_;
-    resize_home(size);
-    if (old < size) std::fill(room_.begin() + long(old), room_.begin() + long(size), Entry());
-  }
-  void resize_home(size_t size) {
     if (size > room_.size()) room_.resize(size);
+    if (size_ < size) std::fill(room_.begin() + long(size_), room_.begin() + long(size), Entry());
     size_ = size;
   }
 
@@ -85,8 +81,8 @@ class Lowering {
  public:
   // `records`: makes the code that runs while derivatives are recorded. Operators become steps that
   // record their derivatives (OP_RECORDED), and calls go to the recorded() callees.
-  Lowering(const Function& function, bool plain, int32_t spare_slots = kSpareSlots,
-           bool records = false);
+  explicit Lowering(const Function& function, int32_t spare_slots = kSpareSlots,
+                    bool records = false);
   std::unique_ptr<Code> run();
 
  private:
@@ -145,10 +141,8 @@ class Lowering {
   int32_t reg(const Instruction& i, int k = 0) const { return shape_.flow.register_of(i, k); }
   bool read_again(size_t pc) const { return shape_.flow.left[pc] == Flow::kReadAgain; }
   int32_t home(int64_t position) const { return f_.registers + int32_t(position); }
-  Tags tags(int32_t slot) const { return plain_ ? kAnyTags : tags_[size_t(slot)]; }
-  void set_tags(int32_t slot, Tags tags) {
-    if (!plain_) tags_[size_t(slot)] = tags;
-  }
+  Tags tags(int32_t slot) const { return tags_[size_t(slot)]; }
+  void set_tags(int32_t slot, Tags tags) { tags_[size_t(slot)] = tags; }
   Tags tags_of_entry(const Entry& e, int64_t position) const;
   Step& emit(StepOp op, int32_t a = 0, int32_t b = 0, int32_t c = 0);
   Step& emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result, bool movable = true);
@@ -232,7 +226,6 @@ class Lowering {
   int32_t place_in(int32_t block, int64_t position, int64_t depth) const;
 
   const Function& f_;
-  bool plain_;
   bool records_;
   int32_t spare_slots_;
   Shape shape_;
@@ -263,11 +256,6 @@ void shorten_jumps(std::vector<Step>* steps);  // `x` of each jump is its distan
 // The variant of an untyped getter for an int, a float or a bool (letters i f b).
 StepOp number_getter(StepOp op, char letter);
 Tags tags_of(char letter);  // the tag of the letters i f b; all tags for any other letter
-
-// The letter (i f b) of the type check for a value of a declared type; 0 if it needs no check.
-char letter_of(const Type& type);
-// The same for the result of a call.
-char result_letter(const Function& f);
 
 // All entries at this stack position and above are Home. It bounds the searches for entries that
 // name a slot.

@@ -69,7 +69,7 @@ Step& Lowering::emit(StepOp op, int32_t a, int32_t b, int32_t c) {
 Step& Lowering::emit_result(StepOp op, int32_t to, int32_t b, int32_t c, Tags result,
                             bool movable) {
   before_producer_ = producer_;
-  producer_ = {out_, out_->size(), movable && !plain_, tags(to)};
+  producer_ = {out_, out_->size(), movable, tags(to)};
   set_tags(to, result);
   return emit(op, offset_of(to), b, c);
 }
@@ -181,14 +181,13 @@ void Lowering::materialise(int64_t position) {
   Entry& e = stack_[size_t(position)];
   if (e.kind == Entry::Home) return;
   Entry old = e;
-  e = {Entry::Home, old.kind == Entry::Constant && !plain_ ? old.index : -1};
+  e = {Entry::Home, old.kind == Entry::Constant ? old.index : -1};
   if (old.kind == Entry::Move && !uncounted(tags(old.index))) before_clobber(old.index);
   if (old.kind != Entry::Nowhere) copy_value(home(position), old.kind, old.index);
 }
 
 // To be called before a slot is written: entries that name the slot get their values now.
 void Lowering::before_clobber(int32_t slot) {
-  if (plain_) return;
   int64_t highest = std::min(int64_t(stack_.size()), kDeepest);
   // A copy first: materialising a move changes the slot.
   for (Entry::Kind kind : {Entry::Copy, Entry::Move}) {
@@ -211,7 +210,7 @@ void Lowering::push(Entry::Kind kind, int32_t index) {
   }
   stack_.push_back({kind, index});
   int64_t position = int64_t(stack_.size()) - 1;
-  if (plain_ || position >= kDeepest) materialise(position);
+  if (position >= kDeepest) materialise(position);
 }
 
 // Pushes the value that the last step has written to the home slot.
@@ -228,7 +227,6 @@ Entry Lowering::pop() {
 
 // Records that the home slots of positions from, ..., to - 1 hold None after a stack step.
 void Lowering::cleared(int64_t from, int64_t to) {
-  if (plain_) return;
   for (int64_t p = from; p < std::min(to, int64_t(stack_slots_)); ++p) {
     set_tags(home(p), one(Tag::None));
   }
@@ -244,7 +242,6 @@ bool Lowering::wanted(int32_t slot, Entry::Kind kind) const {
 // Puts the values of positions first, ..., first + count - 1 into their home slots, by at most one
 // step.
 void Lowering::gather(int64_t first, int64_t count) {
-  if (plain_) return;
   int64_t pending = std::count_if(stack_.begin() + first, stack_.begin() + first + count,
                                   [](const Entry& e) { return e.kind != Entry::Home; });
   if (pending > 1) {
@@ -270,7 +267,6 @@ void Lowering::before_moves(int64_t first, int64_t count) {
 
 // Adds the fills that put the values of these positions into their home slots.
 void Lowering::add_fills(int64_t first, int64_t count) {
-  if (plain_) return;
   before_moves(first, count);
   for (int64_t p = first; p < first + count; ++p) {
     Entry& e = stack_[size_t(p)];
@@ -297,11 +293,8 @@ void Lowering::add_fills(int64_t first, int64_t count) {
 // The slot of an operand that a step only reads. The caller pops its entry, and calls release().
 int32_t Lowering::read_slot(int64_t position) {
   const Entry& e = stack_[size_t(position)];
-  if (e.kind == Entry::Constant) {
-    if (!plain_) return constant_slot(f_.constants[size_t(e.index)]);
-    materialise(position);
-  }
-  return slot_of_entry(stack_[size_t(position)], position);
+  if (e.kind == Entry::Constant) return constant_slot(f_.constants[size_t(e.index)]);
+  return slot_of_entry(e, position);
 }
 
 // The same for an operand that only the next step reads. If a getter has just produced the value,
@@ -313,7 +306,7 @@ int32_t Lowering::borrowed_slot(int64_t position) {
 
 // The same for an operand that read_slot() says to be in `slot`.
 int32_t Lowering::borrow_through(int64_t position, int32_t slot) {
-  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home && slot == home(position);
+  bool above = stack_[size_t(position)].kind == Entry::Home && slot == home(position);
   Step* getter = above ? borrowable(slot) : nullptr;
   if (!getter) return slot;
   int32_t from = getter->b / int32_t(sizeof(Value)), to = from < first_constant_ ? -1 : from;

@@ -54,7 +54,6 @@ Tags tags_of(char letter) {
 
 // Emits steps for an operator. Returns false, and emits nothing, if it has to be called instead.
 bool Lowering::typed_operator(const Rule& rule) {
-  if (plain_) return false;
   switch (rule.kind) {
     case RuleKind::Same: return true;
     case RuleKind::Numbers: return numbers(rule);
@@ -252,7 +251,7 @@ bool Lowering::is_dropped() const {
 
 // Whether the list at a position was just read from another list, and is dropped next.
 bool Lowering::row_is_dropped(int64_t position) const {
-  bool above = !plain_ && stack_[size_t(position)].kind == Entry::Home;
+  bool above = stack_[size_t(position)].kind == Entry::Home;
   return above && is_dropped() && list_of(home(position)) >= 0;
 }
 
@@ -348,8 +347,8 @@ bool Lowering::string_slice(const Rule& rule) {
 void Lowering::string_equal(StepOp op) {
   int64_t first = int64_t(stack_.size()) - 2;
   Step left, right;
-  bool both_home = !plain_ && stack_[size_t(first)].kind == Entry::Home &&
-                   stack_[size_t(first + 1)].kind == Entry::Home;
+  bool both_home =
+      stack_[size_t(first)].kind == Entry::Home && stack_[size_t(first + 1)].kind == Entry::Home;
   bool taken = both_home && take_step(Op::STRING_AT, home(first + 1), &right);
   if (is_character(stack_.back()) && stack_[size_t(first)].kind == Entry::Home &&
       take_step(Op::STRING_AT, home(first), &left)) {  // the right one is character 0 of a constant
@@ -378,7 +377,7 @@ void Lowering::compare_characters(StepOp op, const Step& left, const Step& right
 }
 
 bool Lowering::is_character(const Entry& e) const {
-  if (plain_ || e.kind != Entry::Constant) return false;
+  if (e.kind != Entry::Constant) return false;
   const Value& value = f_.constants[size_t(e.index)];
   return value.is_string() && value.as_string().size() == 1;
 }
@@ -392,7 +391,7 @@ void Lowering::string_add() {
   int64_t first = int64_t(stack_.size()) - 2;
   auto dies = [&](int64_t position) {
     Entry::Kind kind = stack_[size_t(position)].kind;
-    return !plain_ && (kind == Entry::Move || kind == Entry::Home);
+    return kind == Entry::Move || kind == Entry::Home;
   };
   // An inline string cannot grow in place: the other operand is extended instead.
   auto may_grow = [&](int64_t position) {
@@ -420,8 +419,8 @@ void Lowering::string_add() {
 // TUPLE_INDEX. If the tuple was just read from a list, one step reads the part from there.
 void Lowering::tuple_index() {
   int64_t first = int64_t(stack_.size()) - 2;
-  bool proven = !plain_ && stack_.back().kind == Entry::Constant &&
-                f_.constants[size_t(stack_.back().index)].is_int();
+  bool proven =
+      stack_.back().kind == Entry::Constant && f_.constants[size_t(stack_.back().index)].is_int();
   Step row;
   if (proven && stack_[size_t(first)].kind == Entry::Home &&
       take_step(Op::LIST_GET, home(first), &row)) {
@@ -446,7 +445,7 @@ int32_t Lowering::name_rows(int64_t first, int64_t count) {
     Entry e = stack_[size_t(p)];
     Fill row;
     bool number = e.kind == Entry::Constant && uncounted(one(f_.constants[size_t(e.index)].tag()));
-    if (e.kind == Entry::Constant && (plain_ || !number)) {
+    if (e.kind == Entry::Constant && !number) {
       row.kind = Fill::Constant;
       row.constant = &f_.constants[size_t(e.index)];
     } else {

@@ -95,7 +95,11 @@ class Machine {
   // The function that runs in place of `function`: while derivatives are recorded, another one.
   // Steps of recorded code need not call it, because they name the recorded callee.
   const Function& chosen(const Function& function) const {
+#if defined(SL_NO_TRAINING)
+    return function;
+#else
     return __builtin_expect(context_.records, 0) ? lower::recorded(function) : function;
+#endif
   }
   Frame& push_frame(const lower::Code* code);
   void pop_frame(bool empty = false);  // `empty`: none of its slots holds a counted value

@@ -8,8 +8,10 @@
 #include "ops/custom.h"
 #include "plain_steps.h"
 
-// Uses threaded code (computed goto) if the compiler is GCC, else a switch.
-#if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO)
+// Uses threaded code (computed goto) if the compiler is GCC, else a switch. Plain code has few
+// kinds of steps: a build that makes no other has no cases for the rest.
+#if defined(__GNUC__) && !defined(__clang__) && !defined(SCRIPTLANG_NO_COMPUTED_GOTO) && \
+    !defined(SL_NO_OPTIMIZER)
 #define SL_COMPUTED_GOTO 1
 #else
 #define SL_COMPUTED_GOTO 0
@@ -58,7 +60,8 @@ void Machine::loop() {
   Frame* frame;
   const Step* pc;
   char* slots;
-  Value borrowed_number;  // a borrowed or returned number that has no slot; never counted
+  [[maybe_unused]] Value
+      borrowed_number;  // a borrowed or returned number that has no slot; never counted
   Value* results;
 
 #define SAVE() (frame->pc = pc)
@@ -103,7 +106,13 @@ void Machine::loop() {
 #define BEGIN \
   next:       \
   switch (pc->op) {
+#if defined(SL_NO_OPTIMIZER)
+#define END                         \
+  default: __builtin_unreachable(); \
+    }
+#else
 #define END }
+#endif
 #endif
 #define NEXT()  \
   do {          \
@@ -123,11 +132,22 @@ void Machine::loop() {
 
   RELOAD();
   BEGIN
+#if defined(SL_NO_OPTIMIZER)
+  CASE(NOT_BOOL) : {
+    PUT(A, !B.raw_bool());
+    NEXT();
+  }
+#else
 #include "number_cases.inc"
   CASE(COPY_RAW) : {
     copy_bytes(&A, &B);
     NEXT();
   }
+  CASE(FILL) : {
+    fill(slots, frame->code->fills.data() + pc->x, pc->c);
+    NEXT();
+  }
+#endif
   CASE(COPY) : {
     A = static_cast<const Value&>(B);
     NEXT();
@@ -142,10 +162,6 @@ void Machine::loop() {
   }
   CASE(RESET) : {
     A.reset();
-    NEXT();
-  }
-  CASE(FILL) : {
-    fill(slots, frame->code->fills.data() + pc->x, pc->c);
     NEXT();
   }
   CASE(SHIFT) : {
@@ -205,6 +221,7 @@ void Machine::loop() {
     if (&A != out) A = std::move(*out);
     NEXT();
   }
+#if !defined(SL_NO_OPTIMIZER)
   // Stores the result of an operator; `result` is None afterwards.
 #define GIVEN()                \
   do {                         \
@@ -239,6 +256,7 @@ void Machine::loop() {
     GIVEN();
   }
 #undef GIVEN
+#endif
   CASE(OP_MANY) : {
     SAVE();
     const lower::Call& call = *pc->call;
@@ -298,6 +316,7 @@ void Machine::loop() {
     slots = reinterpret_cast<char*>(frame->slots); \
     NEXT();                                        \
   } while (0)
+#if !defined(SL_NO_OPTIMIZER)
   CASE(RET_NUMBER) : {
     if (__builtin_expect(frame->special, 0)) {
       results = &A;
@@ -328,6 +347,7 @@ void Machine::loop() {
   X(ADD_INT_RET, scalars::wrap_add(B.raw_int(), C.raw_int()))
   X(ADD_INT_BY_RET, scalars::wrap_add(B.raw_int(), pc->c))
 #undef X
+#endif
   CASE(RET) : {
     if (__builtin_expect(!frame->special && pc->c == 1, 1)) {
       new (RESULT()) Value(std::move(A));
@@ -336,7 +356,9 @@ void Machine::loop() {
     }
     results = &A;
   }
+#if !defined(SL_NO_OPTIMIZER)
 leave_special:
+#endif
   {
     int64_t count = frame->code->function->results;
     if (frames_.size() == 1) {
@@ -375,7 +397,9 @@ leave_special:
     DISPATCH();                                                             \
   } while (0)
   CASE(CALL) : CALL_FROM(first);
+#if !defined(SL_NO_OPTIMIZER)
   CASE(CALL_PROVEN) : CALL_FROM(proven);
+#endif
   CASE(FUSED) : {
     SAVE();
     const Function& callee = *frame->code->function->callees[size_t(FROM().x)];

@@ -45,10 +45,15 @@ void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, i
 // else null.
 auto adder_of_halves(ScalarType from, ScalarType to) {
   const auto& lines = *kernels::kernels().lines;
-  return to != ScalarType::Float32      ? nullptr
-         : from == ScalarType::Float16  ? lines.add_float16
-         : from == ScalarType::BFloat16 ? lines.add_bfloat16
-                                        : nullptr;
+  decltype(lines.add_float16) found = nullptr;
+  if (to != ScalarType::Float32) return found;
+  if constexpr (kernels::is_kept(ScalarType::Float16)) {
+    if (from == ScalarType::Float16) found = lines.add_float16;
+  }
+  if constexpr (kernels::is_kept(ScalarType::BFloat16)) {
+    if (from == ScalarType::BFloat16) found = lines.add_bfloat16;
+  }
+  return found;
 }
 
 }  // namespace
@@ -60,14 +65,14 @@ bool try_products(const Tensor& self, const Dims& dims, const Tensor& to) {
       self.dtype() == to.dtype() ? nullptr : kernels::converter(to.dtype(), self.dtype());
   for_row_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
-    const auto& lines = kernels::kernels().lines->of(zero);
+    const auto multiply_columns = kernels::kernels().lines->of(zero).multiply_columns;
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T* target = to.data<T>() + result;
       std::fill_n(target, width, T(1));
       fold_band<T>(
           c, self, convert, at, width, [] {},
           [&](int64_t rows, int64_t n, const T* x, int64_t step) {
-            lines.multiply_columns(rows, n, x, step, target);
+            multiply_columns(rows, n, x, step, target);
           });
     });
   });
@@ -83,7 +88,8 @@ bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, bool numbe
   for_row_type(to.dtype(), [&](auto zero) {
     using T = decltype(zero);
     const auto& lines = kernels::kernels().lines->of(zero);
-    auto add = numbers ? lines.add_numbers : lines.add_columns;
+    const auto add_columns = lines.add_columns;
+    const auto add = numbers ? lines.add_numbers : add_columns;
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
       T* target = to.data<T>() + result;
       std::fill_n(target, width, T(0));
@@ -93,7 +99,7 @@ bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, bool numbe
           std::fill_n(part, width, T(0));
           halves(std::min(kPart, c.n - row), width,
                  static_cast<const uint16_t*>(self.raw()) + at + row * c.inner, c.inner, part);
-          lines.add_columns(1, width, part, 0, target);
+          add_columns(1, width, part, 0, target);
         }
         if (halves) return;
       }
@@ -101,11 +107,11 @@ bool try_sums(const Tensor& self, const Dims& dims, const Tensor& to, bool numbe
       fold_band<T>(
           c, self, convert, at, width,
           [&] {
-            lines.add_columns(1, width, part, 0, target);
+            add_columns(1, width, part, 0, target);
             std::fill_n(part, width, T(0));
           },
           [&](int64_t rows, int64_t n, const T* x, int64_t step) { add(rows, n, x, step, part); });
-      lines.add_columns(1, width, part, 0, target);
+      add_columns(1, width, part, 0, target);
     });
   });
   return true;

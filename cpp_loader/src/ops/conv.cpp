@@ -183,7 +183,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
   shape.outputs = w.size(0) / s.groups;
   int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
   int64_t weights = shape.outputs * shape.channels * shape.taps();
-  const auto& functions = kernels::kernels().conv<T>();
+  const auto run = kernels::kernels().conv<T>().convolve;
   for_groups(x.size(0), s.groups, out * shape.channels * shape.taps(),
              [&](int64_t image, int64_t first, int64_t last) {
                Conv<T> c;
@@ -193,7 +193,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
                c.w = w.data<T>() + first * weights;
                c.bias = bias.defined() ? bias.data<T>() + first * shape.outputs : nullptr;
                c.y = y.data<T>() + (image * s.groups + first) * out;
-               functions.convolve(c);
+               run(c);
              });
 }
 
@@ -346,18 +346,24 @@ void convolve_together(const Tensor& y, const Tensor& x, const Tensor& w, const 
 void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                    const Settings& s) {
   if (go_together(y, x, w, s)) return convolve_together(y, x, w, bias, s);
-  if (y.dtype() == ScalarType::Float64) {
-    s.transposed ? transposed<double>(y, x, w, bias, s) : forward<double>(y, x, w, bias, s);
-  } else {
-    s.transposed ? transposed<float>(y, x, w, bias, s) : forward<float>(y, x, w, bias, s);
+  if constexpr (kernels::is_kept(ScalarType::Float64)) {
+    if (y.dtype() == ScalarType::Float64) {
+      s.transposed ? transposed<double>(y, x, w, bias, s) : forward<double>(y, x, w, bias, s);
+      return;
+    }
   }
+  s.transposed ? transposed<float>(y, x, w, bias, s) : forward<float>(y, x, w, bias, s);
 }
 
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,
                    const Settings& s) {
   check_settings(s, input, weight, bias);
   ScalarType dtype = input.dtype();
-  if (is_complex(dtype)) return complex_convolution(input, weight, bias, s);
+  kernels::check_kept(dtype);
+  if constexpr (kernels::is_kept(ScalarType::Complex64) ||
+                kernels::is_kept(ScalarType::Complex128)) {
+    if (is_complex(dtype)) return complex_convolution(input, weight, bias, s);
+  }
   const bool integers = is_integral(dtype, false);
   ScalarType computed = integers                       ? ScalarType::Int64
                         : dtype == ScalarType::Float64 ? dtype
@@ -372,7 +378,12 @@ Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias
   Tensor y = Tensor::empty(sizes, computed);
   Tensor x = contiguous_as(input, computed), w = contiguous_as(weight, computed);
   Tensor b = bias.defined() ? contiguous_as(bias, computed) : bias;
-  if (y.numel() > 0) (integers ? convolve_integers : convolve_into)(y, x, w, b, s);
+  if constexpr (kernels::is_kept(ScalarType::Int64)) {
+    if (y.numel() > 0) (integers ? convolve_integers : convolve_into)(y, x, w, b, s);
+  } else {
+    kernels::check_kept(computed);
+    if (y.numel() > 0) convolve_into(y, x, w, b, s);
+  }
   return in_format(to_dtype(y, dtype), result_format(input, weight, s));
 }
 

@@ -201,7 +201,10 @@ Tensor half_product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpa
 
 Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan sizes) {
   ScalarType dtype = a.dtype();
-  if (is_half(dtype)) { return half_product(a, b, bias, sizes); }
+  kernels::check_kept(dtype);
+  if constexpr (kernels::is_kept(ScalarType::Float16) || kernels::is_kept(ScalarType::BFloat16)) {
+    if (is_half(dtype)) return half_product(a, b, bias, sizes);
+  }
   if (dtype == ScalarType::Int8 || dtype == ScalarType::UInt8 || dtype == ScalarType::Int16) {
     // Wrapping in 32 bits leaves the same low bits.
     Tensor wide = product(to_dtype(a, ScalarType::Int32), to_dtype(b, ScalarType::Int32),
@@ -212,10 +215,13 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
   if (c.numel() == 0) return c;
   Tensor row = bias.defined() ? contiguous_as(bias, dtype) : bias;
   switch (dtype) {
-#define X(name, type)                                                        \
-  case ScalarType::name:                                                     \
-    multiply_all<type>(c, a, b, row.defined() ? row.data<type>() : nullptr); \
-    return c;
+#define X(name, type)                                                          \
+  case ScalarType::name:                                                       \
+    if constexpr (kernels::is_kept(ScalarType::name)) {                        \
+      multiply_all<type>(c, a, b, row.defined() ? row.data<type>() : nullptr); \
+      return c;                                                                \
+    }                                                                          \
+    break;
     X(Float32, float)
     X(Float64, double)
     X(Int64, int64_t)
@@ -227,6 +233,7 @@ Tensor product(const Tensor& a, const Tensor& b, const Tensor& bias, IntSpan siz
       raise(ErrorKind::NotImplementedError, "\"addmm_impl_cpu_\" not implemented for '",
             dtype_display_name(dtype), "'");
   }
+  kernels::type_left_out(dtype);
 }
 
 Tensor matrix_vector(const Tensor& m, const Tensor& v) {

@@ -278,6 +278,8 @@ template <class T>
 void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_t pixels, T* mean,
                        T* variance) {
   const auto& lines = kernels::kernels().lines->of(T());
+  const auto add_columns = lines.add_columns;
+  const auto add_squares = lines.add_squares;
   const T* from = x.data<T>();
   int64_t width = channels * pixels;
   constexpr int64_t kRows = 64;  // partial sums of this many rows are added in double
@@ -292,12 +294,11 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
     }
     for (int64_t c = 0; c < channels; ++c) { result[c] = T(total[size_t(c)]) / T(images * pixels); }
   };
-  add_up(mean, [&](int64_t rows, const T* at, T* part) {
-    lines.add_columns(rows, width, at, width, part);
-  });
+  add_up(mean,
+         [&](int64_t rows, const T* at, T* part) { add_columns(rows, width, at, width, part); });
   for (int64_t j = 0; j < width; ++j) center[size_t(j)] = mean[j / pixels];
   add_up(variance, [&](int64_t rows, const T* at, T* part) {
-    lines.add_squares(rows, width, at, width, center.data(), part);
+    add_squares(rows, width, at, width, center.data(), part);
   });
 }
 

@@ -37,7 +37,11 @@ namespace scriptlang {
     if (__builtin_expect(!quantized_ways::concerns(args), 1)) {                                    \
       return op_##symbol(context, args, out);                                                      \
     }                                                                                              \
-    quantized_ways::way(op_##symbol, outs, context, args, out);                                    \
+    if constexpr (quantized_ways::kKept) {                                                         \
+      quantized_ways::way(op_##symbol, outs, context, args, out);                                  \
+    } else {                                                                                       \
+      quantized_ways::left_out(args);                                                              \
+    }                                                                                              \
   }
 #define SL_QUANTIZED_FORM(symbol, kind, base, outs, schema)
 #define SL_FORM(symbol, kind, base, outs, schema)

@@ -315,9 +315,9 @@ bool lay_window(const Window& w, Range h, Range o, kernels::PoolWindow* p) {
 }
 
 Tensor max_pool_last(const Tensor& self, const Window& w) {
-  const auto& functions = *kernels::kernels().pool;
+  const auto maximum = kernels::kernels().pool->maximum;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
-    if (lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) functions.maximum(p);
+    if (lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) maximum(p);
     else std::fill_n(p.y, p.channels, lowest<float>());
   });
 }
@@ -379,7 +379,7 @@ void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_p
 // ---- averages
 
 Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding, int64_t divisor) {
-  const auto& functions = *kernels::kernels().pool;
+  const auto sum = kernels::kernels().pool->sum;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     if (!lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) {
       std::fill_n(p.y, p.channels, 0.0f);
@@ -387,7 +387,7 @@ Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding
     }
     double by = double(divisor ? divisor : p.rows * p.columns);
     if (!divisor && count_padding) by = double(covered(w, 1, h)) * double(covered(w, 2, o));
-    functions.sum(p, float(by));
+    sum(p, float(by));
   });
 }
 
@@ -465,7 +465,7 @@ constexpr int64_t kPieceElements = 16384, kMostPieces = 16;
 // The means over all pixels. The rows of an image are summed in pieces, and then the pieces. Their
 // number does not depend on the number of threads, so that the sums do not either.
 Tensor whole_average_last(const Tensor& self, const Window& w) {
-  const auto& functions = *kernels::kernels().pool;
+  const auto sum = kernels::kernels().pool->sum;
   const int64_t images = self.size(0), channels = self.size(1), pixels = w.in_pixels();
   const int64_t most = std::clamp<int64_t>(channels * pixels / kPieceElements, 1, kMostPieces);
   const int64_t pieces = std::min(most, w.in[1]), row = w.in[2] * channels;
@@ -476,25 +476,24 @@ Tensor whole_average_last(const Tensor& self, const Window& w) {
     for (int64_t i = begin; i < end; ++i) {
       int64_t first = w.in[1] * (i % pieces) / pieces, last = w.in[1] * (i % pieces + 1) / pieces;
       const float* x = self.data<float>() + i / pieces * pixels * channels + first * row;
-      functions.sum({x, row, channels, last - first, w.in[2], channels, partial + i * channels}, 1);
+      sum({x, row, channels, last - first, w.in[2], channels, partial + i * channels}, 1);
     }
   });
   Tensor y = Tensor::empty(result_sizes(self, w), ScalarType::Float32);
   lay(y, {channels, 1, channels, channels});
   for (int64_t i = 0; i < images; ++i) {
     float* to = y.data<float>() + i * channels;
-    functions.sum({partial + i * pieces * channels, 0, channels, 1, pieces, channels, to},
-                  float(pixels));
+    sum({partial + i * pieces * channels, 0, channels, 1, pieces, channels, to}, float(pixels));
   }
   return y;
 }
 
 Tensor adaptive_average_last(const Tensor& self, const Window& w) {
   if (w.out_pixels() == 1) return whole_average_last(self, w);
-  const auto& functions = *kernels::kernels().pool;
+  const auto sum = kernels::kernels().pool->sum;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     lay_window(w, adaptive_range(w, 1, h), adaptive_range(w, 2, o), &p);
-    functions.sum(p, float(p.rows * p.columns));
+    sum(p, float(p.rows * p.columns));
   });
 }
 

@@ -24,20 +24,21 @@ ScalarType sum_type(ScalarType t) {
 
 // How many elements of a bool tensor are true.
 Tensor count_bytes(const Tensor& self, const Dims& dims, bool keepdim) {
-  const auto& lines = *kernels::kernels().lines;
+  const auto count_columns = kernels::kernels().lines->count_columns;
+  const auto count_row = kernels::kernels().lines->count_row;
   Columns c;
   if (c.find(self, dims)) {
     Tensor to = Tensor::empty(reduced_sizes(self, dims, keepdim), ScalarType::Int64);
     const uint8_t* from = static_cast<const uint8_t*>(self.raw());
     c.for_bands([&](int64_t at, int64_t result, int64_t width) {
-      lines.count_columns(c.n, width, from + at, c.inner, to.data<int64_t>() + result);
+      count_columns(c.n, width, from + at, c.inner, to.data<int64_t>() + result);
     });
     return to;
   }
   Reduction r = reduction(self, dims, keepdim, ScalarType::Bool);
   Tensor to = r.result(ScalarType::Int64);
   for_rows<bool, int64_t>(r, to, [&](const bool* x, int64_t n) {
-    return lines.count_row(n, reinterpret_cast<const uint8_t*>(x));
+    return count_row(n, reinterpret_cast<const uint8_t*>(x));
   });
   return to;
 }
@@ -206,10 +207,10 @@ Tensor product(const Tensor& given, const Dims& dims, bool keepdim, ScalarType r
   } else {
     for_row_type(computed, [&](auto zero) {
       using T = decltype(zero);
-      const auto& lines = kernels::kernels().lines->of(zero);
+      const auto product = kernels::kernels().lines->of(zero).product;
       for_rows<T, T>(r, to, [&](const T* x, int64_t n) {
         T total = 1;
-        if (n > 0) lines.product(n, x, &total);
+        if (n > 0) product(n, x, &total);
         return total;
       });
     });

@@ -11,6 +11,7 @@
 #include "pointwise.h"
 #include "random.h"
 #include "ops/quantized/packed.h"
+#include "ops/quantized/plain.h"
 #include "row_kernels.h"
 #include "view.h"
 
@@ -34,7 +35,12 @@ struct Weights {
 
  private:
   Tensor product(const Tensor& x, const Tensor& weight, const Tensor& bias) const {
-    return quantized ? dynamic_product(x, {weight, bias}, reduce_range) : linear(x, weight, bias);
+    if constexpr (quantized_ways::kKept) {
+      if (quantized) return dynamic_product(x, {weight, bias}, reduce_range);
+    } else if (quantized) {
+      kernels::type_left_out(ScalarType::QInt8);
+    }
+    return linear(x, weight, bias);
   }
 };
 

@@ -11,6 +11,13 @@
 
 namespace scriptlang {
 
+#if defined(SL_NO_THREADS)  // what is not known counts as an effect
+
+Effect effect_of(const Program&, const Function&) { return Effect::Reshapes; }
+bool keeps_values(const Program&, const Function&) { return true; }
+
+#else
+
 namespace {
 
 // Where a value comes from: made by this run, passed to it as an argument, or reachable by others
@@ -197,7 +204,7 @@ class Analysis {
       }
     }
     std::unordered_map<size_t, Levels> merged;
-    std::vector<std::pair<size_t, Levels>> work;
+    std::vector<std::pair<size_t, Levels> > work;
     Levels entry(size_t(f.registers), kOwnRun);
     entry.insert(entry.end(), passed.begin(), passed.end());
     work.emplace_back(0, std::move(entry));
@@ -496,5 +503,7 @@ Effect effect_of(const Program& program, const Function& function) {
 bool keeps_values(const Program& program, const Function& function) {
   return (facts_of(program, function) & kKeeps) != 0;
 }
+
+#endif
 
 }  // namespace scriptlang

@@ -1,6 +1,8 @@
 // Names of error kinds, and formatting of messages.
 #include "error.h"
 
+#include <cstdarg>
+
 #include "plain_text.h"
 
 namespace scriptlang {
@@ -18,28 +20,44 @@ const char* error_kind_name(ErrorKind kind) {
   return "RuntimeError";
 }
 
-void MessagePart::add_to(std::string* text) const {
-  switch (kind_) {
-    case kText: text->append(text_); break;
-    case kCharacter: text->append(1, character_); break;
-    case kReal: {
-      char digits[32];
-      text->append(digits, print_number(digits, sizeof digits, "%*.6g", 0, real_));
-      break;
-    }
-    case kSigned: text->append(std::to_string(signed_)); break;
-    case kUnsigned: text->append(std::to_string(unsigned_)); break;
-  }
-}
+namespace message {
 
-std::string concat_parts(std::initializer_list<MessagePart> parts) {
+static std::string join(uint64_t parts, va_list list) {
   std::string text;
-  for (const MessagePart& part : parts) part.add_to(&text);
+  for (parts >>= 4; parts; parts >>= 3) {
+    switch (parts & 7) {
+      case kText: text += va_arg(list, const char*); break;
+      case kString: text += *va_arg(list, const std::string*); break;
+      case kView: text += *va_arg(list, const std::string_view*); break;
+      case kCharacter: text += char(va_arg(list, int)); break;
+      case kSigned: text += std::to_string(va_arg(list, int64_t)); break;
+      case kUnsigned: text += std::to_string(va_arg(list, uint64_t)); break;
+      default: {
+        char digits[32];
+        const double real = va_arg(list, double);
+        text.append(digits, print_number(digits, sizeof digits, "%*.6g", 0, real));
+      }
+    }
+  }
   return text;
 }
 
-void raise_parts(ErrorKind kind, std::initializer_list<MessagePart> parts) {
-  throw Error(kind, concat_parts(parts));
+std::string joined(uint64_t parts, ...) {
+  va_list list;
+  va_start(list, parts);
+  std::string text = join(parts, list);
+  va_end(list);
+  return text;
 }
+
+void raised(uint64_t parts, ...) {
+  va_list list;
+  va_start(list, parts);
+  Error error(ErrorKind(parts & 15), join(parts, list));
+  va_end(list);
+  throw error;
+}
+
+}  // namespace message
 
 }  // namespace scriptlang

@@ -8,7 +8,6 @@
 
 #include <cstdint>
 #include <exception>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <type_traits>
@@ -62,74 +61,79 @@ class Error : public std::exception {
   const char* what() const noexcept override { return message.c_str(); }
 };
 
-// A part of a message: text, a character or a number; reals are printed with six digits. It refers
-// to the text and does not own it.
-class MessagePart {
- public:
-  MessagePart(const char* text) : MessagePart(std::string_view(text)) {}
-  MessagePart(const std::string& text) : MessagePart(std::string_view(text)) {}
-  MessagePart(std::string_view text) : kind_(kText), text_(text) {}
-  MessagePart(char character) : kind_(kCharacter), character_(character) {}
-  template <class T, std::enable_if_t<std::is_arithmetic_v<T>, int> = 0>
-  MessagePart(T number) {
-    if constexpr (std::is_floating_point_v<T>) {
-      kind_ = kReal;
-      real_ = number;
-    } else if constexpr (std::is_signed_v<T>) {
-      kind_ = kSigned;
-      signed_ = number;
-    } else {
-      kind_ = kUnsigned;
-      unsigned_ = number;
-    }
-  }
+// Messages are joined from parts: text, characters and numbers; reals are printed with six digits.
+// One function does that for all of them, so that a place that raises is a call and nothing else.
+// It is told the parts by a number: four bits for the kind of the error, then three for each part.
+namespace message {
 
-  void add_to(std::string* text) const;
+enum Part : uint64_t { kEnd, kText, kString, kView, kCharacter, kSigned, kUnsigned, kReal };
 
- private:
-  enum { kText, kCharacter, kReal, kSigned, kUnsigned } kind_;
-  union {
-    std::string_view text_;
-    char character_;
-    double real_;
-    int64_t signed_;
-    uint64_t unsigned_;
-  };
-};
-
-std::string concat_parts(std::initializer_list<MessagePart> parts);
-[[noreturn]] __attribute__((cold)) void raise_parts(ErrorKind kind,
-                                                    std::initializer_list<MessagePart> parts);
-
-// The type as which a part of type T is passed on. It is the same for all string literals and for
-// all numbers of a kind, so that fewer instances of the templates below are compiled.
 template <class T>
-using PlainPart = std::conditional_t<
-    std::is_array_v<T> || std::is_pointer_v<T>, const char*,
-    std::conditional_t<
-        std::is_floating_point_v<T>, double,
-        std::conditional_t<std::is_same_v<T, char> || !std::is_arithmetic_v<T>, const T&,
-                           std::conditional_t<std::is_signed_v<T>, int64_t, uint64_t>>>>;
-
-template <class... Plain>
-__attribute__((noinline)) std::string concat_plain(Plain... parts) {
-  return concat_parts({MessagePart(parts)...});
-}
-template <class... Plain>
-[[noreturn]] __attribute__((noinline, cold)) void raise_plain(ErrorKind kind, Plain... parts) {
-  raise_parts(kind, {MessagePart(parts)...});
+constexpr Part part_of() {
+  if constexpr (std::is_same_v<T, std::string>) {
+    return kString;
+  } else if constexpr (std::is_same_v<T, std::string_view>) {
+    return kView;
+  } else if constexpr (std::is_same_v<T, char>) {
+    return kCharacter;
+  } else if constexpr (std::is_floating_point_v<T>) {
+    return kReal;
+  } else if constexpr (std::is_arithmetic_v<T>) {
+    return std::is_signed_v<T> ? kSigned : kUnsigned;
+  } else {
+    static_assert(std::is_convertible_v<T, const char*>, "no part of a message");
+    return kText;
+  }
 }
 
 template <class... Parts>
-std::string concat(const Parts&... parts) {
-  return concat_plain<PlainPart<Parts>...>(parts...);
+constexpr uint64_t parts_of() {
+  static_assert(sizeof...(Parts) <= 20, "more parts than the number has room for");
+  uint64_t parts = 0, place = 4;
+  for (Part part : {kEnd, part_of<Parts>()...}) {
+    if (part == kEnd) continue;
+    parts |= part << place;
+    place += 3;
+  }
+  return parts;
+}
+
+// A part as what a function of variable arguments takes.
+template <class T>
+__attribute__((always_inline)) inline auto passed(const T& part) {
+  constexpr Part kind = part_of<std::decay_t<T>>();
+  if constexpr (kind == kString || kind == kView) {
+    return &part;
+  } else if constexpr (kind == kCharacter) {
+    return int(part);
+  } else if constexpr (kind == kSigned) {
+    return int64_t(part);
+  } else if constexpr (kind == kUnsigned) {
+    return uint64_t(part);
+  } else if constexpr (kind == kReal) {
+    return double(part);
+  } else {
+    return static_cast<const char*>(part);
+  }
+}
+
+std::string joined(uint64_t parts, ...);
+[[noreturn]] __attribute__((cold)) void raised(uint64_t parts, ...);
+
+}  // namespace message
+
+template <class... Parts>
+__attribute__((always_inline)) inline std::string concat(const Parts&... parts) {
+  constexpr uint64_t kParts = message::parts_of<std::decay_t<Parts>...>();
+  return message::joined(kParts, message::passed(parts)...);
 }
 
 // Throws an Error whose message is the concatenation of the parts.
 template <class... Parts>
 [[noreturn]] __attribute__((always_inline)) inline void raise(ErrorKind kind,
                                                               const Parts&... parts) {
-  raise_plain<PlainPart<Parts>...>(kind, parts...);
+  constexpr uint64_t kParts = message::parts_of<std::decay_t<Parts>...>();
+  message::raised(kParts | uint64_t(kind), message::passed(parts)...);
 }
 
 #define SL_CHECK(condition, ...)                                               \

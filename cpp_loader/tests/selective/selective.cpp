@@ -1,6 +1,6 @@
 // Runs an archive on the arrays i0, i1... of a file and compares the first result with o0; or,
 // where an operator is named, expects that the archive loads and that the call names it; where it
-// is `float64`, that the call refuses numbers of this type, which the build leaves out.
+// is `float64` or `float16`, that the model refuses numbers of this type, which the build lacks.
 //   selective MODEL.pt ARRAYS.npz [OPERATOR]
 #include <cmath>
 #include <cstdio>
@@ -33,13 +33,13 @@ static int refused(sl::Module& model, const std::vector<sl::Value>& inputs, cons
   return failed("it ran");
 }
 
-static int without_doubles(sl::Module& model, const std::vector<sl::Value>& inputs) {
-  model.to(SL_FLOAT64);
+static int without(sl::Module& model, const std::vector<sl::Value>& inputs, std::string name) {
   try {
+    model.to(name == "float64" ? SL_FLOAT64 : SL_FLOAT16);
     model("forward", inputs);
   } catch (const sl::Error& error) {
     const std::string text = error.what();
-    const bool good = text.find("float64 were left out") != text.npos &&
+    const bool good = text.find(name + " were left out") != text.npos &&
                       text.find("SCRIPTLANG_DTYPES") != text.npos;
     return good ? 0 : failed("another error: " + text);
   }
@@ -58,7 +58,9 @@ int main(int count, char** arguments) {
       inputs.push_back(sl::Tensor::copy(array.floats.data(), array.shape));
     else inputs.push_back(sl::Tensor::copy(array.ints.data(), array.shape));
   }
-  if (count > 3 && std::string(arguments[3]) == "float64") return without_doubles(model, inputs);
+  if (count > 3 && std::string(arguments[3]).compare(0, 5, "float") == 0) {
+    return without(model, inputs, arguments[3]);
+  }
   if (count > 3) return refused(model, inputs, arguments[3]);
   const sl::Value result = model("forward", inputs);
   const sl::Value first = result.kind() == SL_TUPLE ? result[0] : result;

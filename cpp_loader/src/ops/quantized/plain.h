@@ -2,7 +2,9 @@
 // operator; scriptlang/ops/quantization/quantized_plain.py has the table.
 #pragma once
 
+#include "../../../kernels/kept_types.h"
 #include "ops/op.h"
+#include "values/quantizer.h"
 
 namespace scriptlang::quantized_ways {
 
@@ -15,6 +17,17 @@ inline bool concerns(const Args& args) {
   if (!args[0].is_list()) return false;
   const List& list = args[0].as_list();
   return list.kind() == List::Kind::Values && !list.empty() && is(list.values()[0]);
+}
+
+// Whether this build computes with quantized tensors, and what is raised where it does not.
+constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
+                       kernels::is_kept(ScalarType::QUInt8) || kernels::is_kept(ScalarType::QInt32);
+[[noreturn]] inline void left_out(const Args& args) {
+  const Value* at = args.data();
+  if (at->is_list()) at = at->as_list().values();
+  if (!at->is_tensor() || !at->as_tensor().quantizer()) ++at;
+  const ScalarType type = at->as_tensor().dtype();
+  kernels::type_left_out(is_quantized(type) ? type : ScalarType::QUInt8);
 }
 
 // clang-format off
