@@ -64,7 +64,9 @@ class Entries {
   void resize(size_t size) {
     size_t old = size_;
     resize_home(size);
-    if (old < size) std::fill(room_.begin() + long(old), room_.begin() + long(size), Entry());
+    if (old < size) {
+      std::fill(room_.begin() + ptrdiff_t(old), room_.begin() + ptrdiff_t(size), Entry());
+    }
   }
   void resize_home(size_t size) {
     if (size > room_.size()) room_.resize(size);
