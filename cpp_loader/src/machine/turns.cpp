@@ -1,7 +1,7 @@
 // The locks of turns.h: that of the process, those of domains, and turns, which hold both.
 #include "turns.h"
 
-#if defined(_WIN32)
+#if defined(_WIN32) && !defined(__MINGW32__)
 #include "values/wide_path.h"
 #else
 #include <pthread.h>
@@ -54,7 +54,7 @@ void leave_place(void* place) {
   own_place = nullptr;
 }
 
-#if defined(_WIN32)
+#if defined(_WIN32) && !defined(__MINGW32__)
 using Key = DWORD;
 void WINAPI leave_key(void* place) { leave_place(place); }
 bool make_key(Key* key) { return (*key = FlsAlloc(leave_key)) != FLS_OUT_OF_INDEXES; }
