@@ -1,12 +1,12 @@
 // Threads that Python ends stay where they are.
 //
-// Any thread may be a daemon thread. When the process ends, Python before 3.14 ends such a thread as
-// soon as it waits for the GIL, by pthread_exit, for which glibc unwinds the stack. In C++ functions
-// that would run destructors without the GIL, end the process at a noexcept one, or crash: glibc
-// unwinds by libgcc_s, and an extension that is linked with LLVM's libunwind asks that about the
-// stack of the other. So it must not reach them. The linker puts the function here in place of the
-// personality routine of C++, which any unwinder calls first for each C++ function that has
-// something to do: where a thread is being ended, it does not return.
+// Any thread may be a daemon thread. When the process ends, Python before 3.14 ends such a thread
+// as soon as it waits for the GIL, by pthread_exit, for which glibc unwinds the stack. In C++
+// functions that would run destructors without the GIL, end the process at a noexcept one, or
+// crash: glibc unwinds by libgcc_s, and an extension that is linked with LLVM's libunwind asks that
+// about the stack of the other. So it must not reach them. The linker puts the function here in
+// place of the personality routine of C++, which any unwinder calls first for each C++ function that
+// has something to do: where a thread is being ended, it does not return.
 //
 // Nobody needs such a thread any more, and what it holds cannot be released without the GIL. Python
 // 3.14 leaves it waiting itself. On Windows, macOS and with musl, pthread_exit unwinds nothing.
