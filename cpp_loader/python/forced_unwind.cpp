@@ -5,7 +5,7 @@
 // functions that would run destructors without the GIL, end the process at a noexcept one, or
 // crash: glibc unwinds by libgcc_s, and an extension that is linked with LLVM's libunwind asks that
 // about the stack of the other. So it must not reach them. The linker puts the function here in
-// place of the personality routine of C++, which any unwinder calls first for each C++ function that
+// place of the personality routine of C++, which any unwinder calls first for each function that
 // has something to do: where a thread is being ended, it does not return.
 //
 // Nobody needs such a thread any more, and what it holds cannot be released without the GIL. Python
@@ -37,9 +37,10 @@ SL_FROM_LINKER _Unwind_Reason_Code __wrap___gxx_personality_v0(_Unwind_State sta
 extern "C" _Unwind_Reason_Code __real___gxx_personality_v0(int, _Unwind_Action,
                                                            _Unwind_Exception_Class,
                                                            _Unwind_Exception*, _Unwind_Context*);
-SL_FROM_LINKER _Unwind_Reason_Code __wrap___gxx_personality_v0(
-    int version, _Unwind_Action actions, _Unwind_Exception_Class kind, _Unwind_Exception* exception,
-    _Unwind_Context* context) {
+SL_FROM_LINKER _Unwind_Reason_Code __wrap___gxx_personality_v0(int version, _Unwind_Action actions,
+                                                               _Unwind_Exception_Class kind,
+                                                               _Unwind_Exception* exception,
+                                                               _Unwind_Context* context) {
   if (actions & _UA_FORCE_UNWIND) stay_forever();
   return __real___gxx_personality_v0(version, actions, kind, exception, context);
 }
