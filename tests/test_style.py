@@ -293,22 +293,6 @@ def test_raw_geometry_is_proven():
     assert not found, "use as_strided, on_storage or lay, or say why it holds: " + ", ".join(found)
 
 
-BARE_GIL = re.compile(r"\bgil_scoped_(?:acquire|release)\b|\bPyGILState_Ensure\(\)")
-"""Ends the process where it is in a daemon thread while Python ends (see python/gil.h)."""
-
-
-def test_the_gil_is_taken_by_gil_h():
-    bare = [
-        name
-        for name in sources(ROOT)
-        if name.startswith("cpp_loader/")
-        and name.endswith((".cpp", ".h"))
-        and BARE_GIL.search((ROOT / name).read_text(encoding="utf-8"))
-    ]
-    assert not bare, "use with_python or WithoutPython: " + ", ".join(bare)
-    assert BARE_GIL.search("  nb::gil_scoped_acquire gil;")
-
-
 def test_raw_geometry_is_found():
     text = """
   lay(t, strides);

@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "../kernels/aligned.h"
 #include "bytes.h"
 
 namespace fuzz {
@@ -29,15 +30,15 @@ void end_block(void* user) {
 void* allocate(size_t bytes, void*) {
   WANT(bytes > 0);
   if (++asked == refuse_at) return nullptr;
-  void* block = nullptr;
-  if (posix_memalign(&block, 64, bytes) != 0) return nullptr;
+  void* block = scriptlang::take_aligned(64, bytes);
+  if (!block) return nullptr;
   ++hooked;
   return block;
 }
 void release(void* block, size_t, void*) {
   if (!block) return;
   --hooked;
-  std::free(block);
+  scriptlang::give_aligned(block);
 }
 const sl_allocator kHook = {allocate, release, nullptr};
 

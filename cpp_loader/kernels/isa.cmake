@@ -61,9 +61,7 @@ endfunction()
 
 # SCRIPTLANG_ISA: those that are built, all by default. Where one is asked for, nothing is chosen at
 # run time; tests of kernels want the choice.
-if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-  set(known_isas portable)  # wider vectors on the stack are misaligned: GCC's bug 54412
-elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
+if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(known_isas portable avx2 avx512)
   # Processors of the last ten years have AVX2: what runs on older ones is made small.
   set(flags_of_portable -Os)
@@ -72,6 +70,31 @@ elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
       -mprefer-vector-width=512)
 else()
   set(known_isas portable)
+endif()
+if(MINGW AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  # GCC aligns the stack of Windows for 16 bytes, but stores larger vectors there as if it were
+  # aligned for them (its bug 54412), which ends the program. New assemblers take another
+  # instruction, which needs no alignment.
+  include(CheckCXXCompilerFlag)
+  set(any_alignment -Wa,-muse-unaligned-vector-move)
+  check_cxx_compiler_flag(${any_alignment} SCRIPTLANG_ANY_ALIGNMENT)
+  check_cxx_source_compiles("#if !defined(__AVX__)
+#error the compiler makes no large vectors of its own
+#endif
+int main() {}" SCRIPTLANG_AVX_EVERYWHERE)
+  if(SCRIPTLANG_ANY_ALIGNMENT AND NOT SCRIPTLANG_LTO)  # which calls the assembler at the end
+    if(SCRIPTLANG_AVX_EVERYWHERE)
+      target_compile_options(scriptlang PRIVATE ${any_alignment})
+      add_compile_options(${any_alignment})  # for the kernels
+    endif()
+    list(APPEND flags_of_avx2 ${any_alignment})
+    list(APPEND flags_of_avx512 ${any_alignment})
+  elseif(SCRIPTLANG_AVX_EVERYWHERE)
+    message(FATAL_ERROR "GCC for Windows would misalign AVX vectors on the stack: build without "
+                        "-march or -mavx in CMAKE_CXX_FLAGS, or with clang")
+  else()
+    set(known_isas portable)
+  endif()
 endif()
 if(EMSCRIPTEN)
   set(flags_of_portable -msimd128)

@@ -8,10 +8,12 @@
 #include "aligned.h"
 #include "scratch_state.h"
 #include "thread.h"
+#include "thread_object.h"
 
 namespace scriptlang::kernels {
 namespace {
 
+SL_THREAD_WORD void* known = nullptr;  // the Scratch::Block of this thread
 constexpr std::size_t kAlign = 64;
 constexpr std::size_t kKeep = std::size_t{64} << 20;  // a thread keeps at most this much
 
@@ -33,18 +35,17 @@ struct Scratch::Block : ScratchState {
     if (!is_lent) give_aligned(base);
     base = nullptr;
     size = 0;
+    known = nullptr;
   }
 };
 
 __attribute__((noinline, cold)) Scratch::Block* Scratch::make_block() {
-  static thread_local Block block;
-  return &block;
+  return &thread_object<Block>();
 }
 
 Scratch::Block& Scratch::block_here() {
-  SL_THREAD_WORD static Block* known = nullptr;
   if (__builtin_expect(known == nullptr, 0)) known = make_block();
-  return *known;
+  return *static_cast<Block*>(known);
 }
 
 Scratch::Scratch(std::size_t bytes) : block_(block_here()) {

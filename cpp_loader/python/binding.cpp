@@ -211,9 +211,6 @@ NB_MODULE(_native, m) {
   nb::set_leak_warnings(false);  // objects in caches at the end of the process are no leaks
   m.attr("NativeError") = make_native_error();
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
-    // nanobind catches everything that leaves a function, also what ends a thread (see gil.h): that
-    // is not a C++ object, so there is nothing to rethrow.
-    if (!p) stay_forever();
     try {
       std::rethrow_exception(p);
     } catch (const Error& e) { set_python_error(e); }

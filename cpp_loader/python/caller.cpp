@@ -3,7 +3,6 @@
 
 #include "convert.h"
 #include "errors.h"
-#include "gil.h"
 #include "member.h"
 #include "python_program.h"
 #include "stable.h"
@@ -57,8 +56,8 @@ const Limits& no_limits() {
 PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, const Given& given) {
   watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
   if (watched->m_is_ahead.get(watched->generator).is(Py_True)) {
-    nb::object done = nb::steal(staying(
-        [&] { return PyObject_CallMethodNoArgs(watched->generator.ptr(), names->hand_over); }));
+    nb::object done =
+        nb::steal(PyObject_CallMethodNoArgs(watched->generator.ptr(), names->hand_over));
     if (!done.is_valid()) return nullptr;
   }
   PythonProgram::Result result;
@@ -67,7 +66,7 @@ PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, c
   nb::object converted = convert(result.value);
   result.turn.give();
   if (!convert.wants_wrapping()) return converted.release().ptr();
-  return staying([&] { return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr()); });
+  return PyObject_CallMethodOneArg(self, names->wrapped, converted.ptr());
 }
 
 // Replaces the current NativeError by the exception that the program's `failure` makes from it.
@@ -78,7 +77,7 @@ void translate(nb::handle program) {
   PyErr_Fetch(&type, &value, &trace);
   PyErr_NormalizeException(&type, &value, &trace);
   nb::object held[] = {nb::steal(type), nb::steal(value), nb::steal(trace)};
-  nb::object made = nb::steal(staying([&] { return PyObject_CallOneArg(failure.ptr(), value); }));
+  nb::object made = nb::steal(PyObject_CallOneArg(failure.ptr(), value));
   if (made.is_valid()) PyErr_SetObject(made.type().ptr(), made.ptr());
 }
 
@@ -101,7 +100,7 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   }
   nb::object method = nb::steal(PyObject_GetAttr(self, names->call));
   if (!method.is_valid()) return nullptr;
-  return staying([&] { return PyObject_Call(method.ptr(), args, kwargs); });
+  return PyObject_Call(method.ptr(), args, kwargs);
 }
 
 // Sets all fields before it releases the old values, since releasing them may run other threads.

@@ -75,7 +75,7 @@ void run_python(void* user, Context& context, Args args, Value* out, const Schem
       try {
         nb::list given = arguments_of(args);
         if (outside) pause.emplace(outside->turn);
-        nb::object results = staying([&] { return nb::handle(function)(given); });
+        nb::object results = nb::handle(function)(given);
         take_results(nb::cast<nb::tuple>(results), given, held, out, schema);
       } catch (nb::python_error& error) {
         raise_through(outside, error);

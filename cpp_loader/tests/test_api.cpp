@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "../kernels/aligned.h"
 #include "archives.h"
 
 // The engine's own headers stay out of this file: it is a client.
@@ -235,11 +236,11 @@ static std::atomic<int64_t> live_blocks{0};
 static void the_allocator_can_be_replaced() {
   sl_allocator counting = {[](size_t bytes, void*) {
                              ++live_blocks;
-                             return std::aligned_alloc(64, (bytes + 127) / 64 * 64);
+                             return scriptlang::take_aligned(64, bytes);
                            },
                            [](void* block, size_t, void*) {
                              --live_blocks;
-                             std::free(block);
+                             scriptlang::give_aligned(block);
                            },
                            nullptr};
   sl_set_allocator(&counting);

@@ -5,6 +5,7 @@
 #include <random>
 #include <vector>
 
+#include "../kernels/aligned.h"
 #include "../kernels/kernel_set.h"
 #include "../kernels/parallel.h"
 #include "harness.h"
@@ -29,9 +30,9 @@ struct Aligned {
   T* data;
   explicit Aligned(int64_t n) {
     size_t lines = static_cast<size_t>(n) * sizeof(T) / 64 + 2;
-    data = static_cast<T*>(std::aligned_alloc(64, lines * 64));
+    data = static_cast<T*>(scriptlang::take_aligned(64, lines * 64));
   }
-  ~Aligned() { std::free(data); }
+  ~Aligned() { scriptlang::give_aligned(data); }
 };
 
 struct Way {

@@ -14,9 +14,12 @@ namespace {
 
 // One with a comma, of those that are installed; else one that is made here. False: there is none.
 bool set_foreign_locale() {
-  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8"}) {
+  for (const char* name : {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "fr_FR.utf8", "German"}) {
     if (setlocale(LC_ALL, name)) return true;
   }
+#if defined(_WIN32)
+  return false;
+#else
   char folder[] = "/tmp/scriptlang_locale_XXXXXX";
   if (!mkdtemp(folder)) return false;
   std::string made = std::string(folder) + "/de_DE.UTF-8";
@@ -26,6 +29,7 @@ bool set_foreign_locale() {
   const bool good = status == 0 && setlocale(LC_ALL, "de_DE.UTF-8") != nullptr;
   unsetenv("LOCPATH");
   return std::system(("rm -r " + std::string(folder)).c_str()) == 0 && good;
+#endif
 }
 
 struct Commas : std::numpunct<char> {

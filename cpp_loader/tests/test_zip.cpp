@@ -1,6 +1,7 @@
 // Zip files: each attack is refused with a reason, and none reads outside the file.
 #include "archives.h"
 #include "harness.h"
+#include "archive/files.h"
 #include "archive/zip.h"
 
 using namespace scriptlang;
@@ -168,6 +169,32 @@ TEST(a_file_that_is_no_zip_is_named) {
   CHECK_RAISES(ArchiveError, "torch.save", open("\x80\x02}q\x01."));
   CHECK_RAISES(ArchiveError, "not a regular file", Bytes::of_file("/"));
   CHECK_RAISES(ArchiveError, "cannot open", Bytes::of_file("/no/such/file"));
+}
+
+TEST(files_with_any_letters_are_written_read_and_replaced) {
+  const std::string path = "gr\xc3\xbc\xc3\x9f \xe4\xb8\xad.bin", part = path + ".part";
+  auto write = [](const std::string& to, const std::string& data) {
+    files::remove(to);
+    const int file = files::make(to);
+    CHECK(file >= 0 && files::make(to) < 0);
+    CHECK_EQ(files::write(file, data.data(), data.size()), int64_t(data.size()));
+    CHECK(files::flush(file));
+    files::close(file);
+  };
+  const std::string lines = std::string("a\nb\r\n\x1a") + '\0' + "c";  // neither text nor its end
+  write(path, lines);
+  CHECK_EQ(Bytes::of_file(path)->view(), lines);
+  write(part, std::string(Bytes::kReadWhole, 'x') + lines);
+  CHECK(files::rename(part, path));
+  CHECK_RAISES(ArchiveError, "cannot open", Bytes::of_file(part));
+  {
+    auto mapped = Bytes::of_file(path);
+    CHECK_EQ(mapped->view().substr(Bytes::kReadWhole), lines);
+    mapped->data()[0] = 'y';  // in memory alone
+    CHECK_EQ(Bytes::of_file(path)->view()[0], 'x');
+  }
+  files::remove(path);
+  CHECK_RAISES(ArchiveError, "cannot open", Bytes::of_file(path));
 }
 
 TEST(every_truncation_is_refused) {

@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "archive/zip.h"
+#include "values/wide_path.h"
 
 namespace npz {
 
@@ -164,7 +165,7 @@ void write(const std::string& path, const std::vector<std::pair<std::string, Ten
   put<uint32_t>(&file, uint32_t(directory.size()));
   put<uint32_t>(&file, at);
   put<uint16_t>(&file, 0);
-  std::ofstream out(path, std::ios::binary);
+  std::ofstream out(system_path(path).c_str(), std::ios::binary);
   out.write(file.data(), std::streamsize(file.size()));
   if (!out) raise(ErrorKind::RuntimeError, "cannot write ", path);
 }

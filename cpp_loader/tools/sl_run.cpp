@@ -17,6 +17,11 @@
 #include "npz.h"
 #include "values/dict.h"
 #include "values/list.h"
+#include "values/wide_path.h"
+
+#if defined(_WIN32)
+#include <shellapi.h>
+#endif
 
 using namespace scriptlang;
 
@@ -108,9 +113,34 @@ int run(const char* model, const char* inputs, const char* outputs, const char* 
   return 0;
 }
 
+// The arguments of the program in UTF-8: Windows gives main() those of an older encoding, which
+// lacks most letters.
+std::vector<std::string> arguments_of_program([[maybe_unused]] int count,
+                                              [[maybe_unused]] char** given) {
+#if defined(_WIN32)
+  std::vector<std::string> all;
+  wchar_t** wide = CommandLineToArgvW(GetCommandLineW(), &count);
+  for (int k = 0; k < count; ++k) {
+    std::string text(
+        size_t(WideCharToMultiByte(CP_UTF8, 0, wide[k], -1, nullptr, 0, nullptr, nullptr)), '\0');
+    WideCharToMultiByte(CP_UTF8, 0, wide[k], -1, text.data(), int(text.size()), nullptr, nullptr);
+    text.resize(text.size() - 1);  // the 0 at the end
+    all.push_back(std::move(text));
+  }
+  LocalFree(wide);
+  return all;
+#else
+  return {given, given + count};
+#endif
+}
+
 }  // namespace
 
-int main(int count, char** given) {
+int main(int given_count, char** given_texts) {
+  const std::vector<std::string> texts = arguments_of_program(given_count, given_texts);
+  std::vector<const char*> given;
+  for (const std::string& text : texts) given.push_back(text.c_str());
+  const int count = int(given.size());
   const char* method = "forward";
   int times = 1, files = 0;
   const char* names[3] = {};

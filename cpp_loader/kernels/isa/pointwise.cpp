@@ -76,7 +76,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(mish, mish_f32(x))                                                            \
   X(logit, log_f32(odds(x, p)))
 // The same of formulas that compilers vectorise well, for a float
-#define SL_PLAIN_UNARY(X)                                                      \
+#define SL_SCALAR_UNARY(X)                                                     \
   X(sqrt, __builtin_sqrtf(x))                                                  \
   X(rsqrt, 1.0f / __builtin_sqrtf(x))                                          \
   X(reciprocal, 1.0f / x)                                                      \
@@ -89,7 +89,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(clamp_min, x < p ? p : x)                                                  \
   X(clamp_max, x > p ? p : x)                                                  \
   X(scale_shift, x* p + q)
-#define SL_FAST_UNARY(X) SL_VECTOR_UNARY(X) SL_PLAIN_UNARY(X)
+#define SL_FAST_UNARY(X) SL_VECTOR_UNARY(X) SL_SCALAR_UNARY(X)
 // clang-format on
 
 SL_INLINE float clamp(float x, float low, float high) {
@@ -121,7 +121,7 @@ SL_INLINE V odds(V x, float eps) {
 SL_VECTOR_UNARY(X)
 #undef X
 #define X(name, formula) SL_LOOP(false, name, formula)
-SL_PLAIN_UNARY(X)
+SL_SCALAR_UNARY(X)
 #undef X
 #undef SL_LOOP
 // clang-format on

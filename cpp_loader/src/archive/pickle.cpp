@@ -85,10 +85,10 @@ void Unpickler::tuple_of(size_t n) {
 }
 
 void Unpickler::make_tuple(size_t begin) {
-  bool plain = std::all_of(stack_.begin() + long(begin), stack_.end(),
+  bool plain = std::all_of(stack_.begin() + ptrdiff_t(begin), stack_.end(),
                            [](const Item& i) { return i.kind == Item::Plain; });
   if (!plain) {
-    raw_tuple_.assign(std::make_move_iterator(stack_.begin() + long(begin)),
+    raw_tuple_.assign(std::make_move_iterator(stack_.begin() + ptrdiff_t(begin)),
                       std::make_move_iterator(stack_.end()));
     stack_.resize(begin);
     Item item;

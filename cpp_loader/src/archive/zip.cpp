@@ -21,7 +21,13 @@ namespace {
 struct File {
   explicit File(const std::string& path) {
     fd = files::open(path);
-    if (fd < 0) raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(errno));
+    if (fd >= 0) return;
+    const int why = errno;
+    files::Facts facts;  // Windows opens no folders
+    if (files::facts_of(path, &facts) && !facts.is_regular) {
+      raise(ErrorKind::ArchiveError, "'", path, "' is not a regular file");
+    }
+    raise(ErrorKind::ArchiveError, "cannot open '", path, "': ", strerror(why));
   }
   ~File() { files::close(fd); }
   File(const File&) = delete;
@@ -368,6 +374,7 @@ void ZipArchive::inflate(const Record& record, char* out) const {
   constexpr int64_t kChunk = 1 << 30;
   int status = Z_OK;
   char spare;  // the output of a stream that is longer than declared goes here
+  bool spared = false;
   while (status == Z_OK) {
     if (stream.avail_in == 0) {
       int64_t n = std::min(in_left, kChunk);
@@ -376,18 +383,19 @@ void ZipArchive::inflate(const Record& record, char* out) const {
       in += n;
       in_left -= n;
     }
-    bool full = stream.avail_out == 0 && out_left == 0;
     if (stream.avail_out == 0) {
       int64_t n = std::min(out_left, kChunk);
-      stream.next_out = reinterpret_cast<Bytef*>(full ? &spare : out);
-      stream.avail_out = full ? 1 : uInt(n);
+      spared = out_left == 0;
+      stream.next_out = reinterpret_cast<Bytef*>(spared ? &spare : out);
+      stream.avail_out = spared ? 1 : uInt(n);
       out += n;
       out_left -= n;
     }
     status = ::inflate(&stream, Z_NO_FLUSH);
-    if (full && stream.avail_out == 0) status = Z_DATA_ERROR;
+    if (spared && stream.avail_out == 0) status = Z_DATA_ERROR;
   }
-  bool complete = status == Z_STREAM_END && int64_t(stream.total_out) == record.size;
+  // total_out has 32 bits on Windows.
+  bool complete = status == Z_STREAM_END && out_left == 0 && stream.avail_out == uInt(spared);
   inflateEnd(&stream);
   if (!complete) raise(ErrorKind::ArchiveError, "the record '", record.name, "' is damaged");
 }

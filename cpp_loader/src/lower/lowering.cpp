@@ -277,8 +277,9 @@ void Lowering::unpack() {
 void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_t rows,
                           int32_t count) {
   int32_t list = e.kind == Entry::Home ? list_of(tuple) : -1;
-  bool kept = list >= 0 && std::none_of(draft_->fills.begin() + long(rows), draft_->fills.end(),
-                                        [&](const Fill& row) { return row.to == list; });
+  bool kept =
+      list >= 0 && std::none_of(draft_->fills.begin() + ptrdiff_t(rows), draft_->fills.end(),
+                                [&](const Fill& row) { return row.to == list; });
   Step got;
   if (kept && take_step(Op::LIST_GET, tuple, &got)) {
     Step& step = emit(Op::UNPACK_AT, 0, got.b, got.c);
@@ -290,7 +291,7 @@ void Lowering::take_apart(const Entry& e, int64_t position, int32_t tuple, size_
   Step* getter = e.kind == Entry::Home ? borrowable(tuple) : nullptr;
   bool held = getter && getter->b < offset_of(f_.registers) &&
               std::none_of(
-                  draft_->fills.begin() + long(rows), draft_->fills.end(),
+                  draft_->fills.begin() + ptrdiff_t(rows), draft_->fills.end(),
                   [&](const Fill& row) { return row.to == getter->b || row.to == getter->x; });
   if (held) {
     stack_.push_back(e);

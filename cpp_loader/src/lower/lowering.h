@@ -63,7 +63,9 @@ class Entries {
   void pop_back() { --size_; }
   void resize(size_t size) {
     if (size > room_.size()) room_.resize(size);
-    if (size_ < size) std::fill(room_.begin() + long(size_), room_.begin() + long(size), Entry());
+    if (size_ < size) {
+      std::fill(room_.begin() + ptrdiff_t(size_), room_.begin() + ptrdiff_t(size), Entry());
+    }
     size_ = size;
   }
 

@@ -87,8 +87,8 @@ Step* Lowering::producer_before_resets(int32_t slot, int32_t to) {
   if (!here || !producer_.movable) return nullptr;
   Step& step = (*out_)[producer_.index];
   if (step.a != offset_of(slot)) return nullptr;
-  bool only_resets =
-      std::all_of(out_->begin() + long(producer_.index) + 1, out_->end(), [&](const Step& later) {
+  bool only_resets = std::all_of(
+      out_->begin() + ptrdiff_t(producer_.index) + 1, out_->end(), [&](const Step& later) {
         return later.op == Op::RESET && later.a != offset_of(slot) && later.a != offset_of(to);
       });
   return only_resets ? &step : nullptr;
@@ -453,7 +453,7 @@ void Lowering::move_together(std::vector<PendingMove> moves) {
   };
   auto apply = [&](size_t k) {
     PendingMove m = moves[k];
-    moves.erase(moves.begin() + long(k));
+    moves.erase(moves.begin() + ptrdiff_t(k));
     if (m.to == m.from && m.kind != Entry::Constant) return;
     bool last_reader = m.kind == Entry::Move && !reads(moves.size(), m.from);
     if (last_reader && send_elsewhere(m.from, m.to)) return;

@@ -215,7 +215,7 @@ bool Lowering::take_step(StepOp op, int32_t slot, Step* taken) {
       }
       *taken = step;
       if (step.b != step.a) set_tags(slot, kUncountedTags);  // as it was before
-      out_->erase(out_->begin() + long(at));
+      out_->erase(out_->begin() + ptrdiff_t(at));
       producer_ = Producer();
       return true;
     }

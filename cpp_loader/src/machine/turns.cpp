@@ -1,7 +1,11 @@
 // The locks of turns.h: that of the process, those of domains, and turns, which hold both.
 #include "turns.h"
 
+#if defined(_WIN32) && !defined(__MINGW32__)
+#include "values/wide_path.h"
+#else
 #include <pthread.h>
+#endif
 
 #include <algorithm>
 #include <chrono>
@@ -42,7 +46,7 @@ Process& process() {
 
 SL_THREAD_WORD Place* own_place = nullptr;
 
-// Called when a thread ends. It is the destructor of a key of the C library, since a thread_local
+// Called when a thread ends. It is the destructor of a key of the system, since a thread_local
 // object with a destructor would take static TLS, which is scarce (thread.h).
 void leave_place(void* place) {
   std::lock_guard<std::mutex> lock(process().mutex);
@@ -50,11 +54,16 @@ void leave_place(void* place) {
   own_place = nullptr;
 }
 
-pthread_key_t make_key() {
-  pthread_key_t key;
-  if (pthread_key_create(&key, leave_place) != 0) throw std::bad_alloc();
-  return key;
-}
+#if defined(_WIN32) && !defined(__MINGW32__)
+using Key = DWORD;
+void WINAPI leave_key(void* place) { leave_place(place); }
+bool make_key(Key* key) { return (*key = FlsAlloc(leave_key)) != FLS_OUT_OF_INDEXES; }
+bool keep(Key key, void* place) { return FlsSetValue(key, place) != 0; }
+#else
+using Key = pthread_key_t;
+bool make_key(Key* key) { return pthread_key_create(key, leave_place) == 0; }
+bool keep(Key key, void* place) { return pthread_setspecific(key, place) == 0; }
+#endif
 
 // A place that no thread uses any more, or a new one.
 Place* free_place(Process& p) {
@@ -68,9 +77,13 @@ Place* free_place(Process& p) {
 }
 
 __attribute__((noinline)) Place* make_place() {
-  static const pthread_key_t key = make_key();
+  static const Key key = [] {
+    Key made;
+    if (!make_key(&made)) throw std::bad_alloc();
+    return made;
+  }();
   Place* place = free_place(process());
-  if (pthread_setspecific(key, place) != 0) {
+  if (!keep(key, place)) {
     leave_place(place);
     throw std::bad_alloc();
   }

@@ -1,4 +1,5 @@
 // Dicts, with one overload per key type. Key types are checked when a dict is made.
+#include "kernels/thread_object.h"
 #include "values/type.h"
 #include "language.h"
 
@@ -30,7 +31,10 @@ Value values(const Dict& dict) {
 // The type of a dict's items, with a thread-local cache of the last one.
 TypeRef pair_of(const TypeRef& key, const TypeRef& value) {
   if (!key || !value) return {};
-  static thread_local TypeRef last;
+  struct Last {
+    TypeRef type;
+  };
+  TypeRef& last = thread_object<Last>().type;
   bool again =
       last && last->elements[0].get() == key.get() && last->elements[1].get() == value.get();
   if (!again) last = Type::make(TypeKind::Tuple, {key, value});

@@ -238,7 +238,7 @@ class Analysis {
           Levels other = state;
           if (i.op == Opcode::LOOP) {
             size_t first = other.size() - size_t(i.n) - 1;
-            other.erase(other.begin() + long(first), other.begin() + long(first) + 3);
+            other.erase(other.begin() + ptrdiff_t(first), other.begin() + ptrdiff_t(first) + 3);
           }
           work.emplace_back(target, std::move(other));
         }

@@ -284,7 +284,7 @@ class Verifier {
   // out of the loop drops the three; the body finds the trip number in place of the condition.
   void leave_loop(const Instruction& i, State* state) {
     size_t first = state->size() - size_t(i.n) - 1;
-    state->erase(state->begin() + long(first), state->begin() + long(first) + 3);
+    state->erase(state->begin() + ptrdiff_t(first), state->begin() + ptrdiff_t(first) + 3);
   }
   void enter_loop(const Instruction& i, State* state) {
     (*state)[state->size() - size_t(i.n) - 1 + 2] = tag_bit(Tag::Int);

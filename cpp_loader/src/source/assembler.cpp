@@ -13,13 +13,13 @@ void Assembler::insert(size_t pc, Opcode op, int64_t x, int64_t n) {
   i.op = op;
   i.x = int32_t(x);
   i.n = int32_t(n);
-  f_.code.insert(f_.code.begin() + long(pc), i);
-  f_.lines.insert(f_.lines.begin() + long(pc), line);
+  f_.code.insert(f_.code.begin() + ptrdiff_t(pc), i);
+  f_.lines.insert(f_.lines.begin() + ptrdiff_t(pc), line);
 }
 
 void Assembler::erase(size_t begin, size_t end) {
-  f_.code.erase(f_.code.begin() + long(begin), f_.code.begin() + long(end));
-  f_.lines.erase(f_.lines.begin() + long(begin), f_.lines.begin() + long(end));
+  f_.code.erase(f_.code.begin() + ptrdiff_t(begin), f_.code.begin() + ptrdiff_t(end));
+  f_.lines.erase(f_.lines.begin() + ptrdiff_t(begin), f_.lines.begin() + ptrdiff_t(end));
 }
 
 bool Assembler::end_block(size_t outer) {

@@ -15,6 +15,7 @@
 #include "kernels/scratch.h"
 #include "kernels/scratch_limit.h"
 #include "kernels/thread.h"
+#include "kernels/thread_object.h"
 #include "ops/scratch.h"
 #include "arena.h"
 #include "guard.h"
@@ -75,9 +76,11 @@ void free_all(FreeBlock* head, void (*free)(void*)) {
 }
 
 struct Drain {
+  Kept* k = nullptr;
   ~Drain() {
+    if (!k) return;
     is_over = true;
-    Kept* k = std::exchange(kept, nullptr);
+    kept = nullptr;
     quick::small = nullptr;
     for (Kept::Class& c : k->classes) free_all(c.head, give_aligned);
     for (FreeBlock* head : k->small.head) free_all(head, std::free);
@@ -88,12 +91,11 @@ struct Drain {
 // Allocates the thread's free lists. Returns null if it may not keep blocks.
 __attribute__((noinline, cold)) Kept* start_keeping() {
   if (is_over || is_checked()) return nullptr;
+  Drain& drain = thread_object<Drain>();
   Kept* fresh = static_cast<Kept*>(std::calloc(1, sizeof(Kept)));
   if (!fresh) return nullptr;
-  kept = fresh;
+  kept = drain.k = fresh;
   quick::small = &fresh->small;
-  static thread_local Drain drain;
-  (void)drain;
   return fresh;
 }
 

@@ -5,6 +5,7 @@
 #include <memory>
 
 #include "kernels/thread.h"
+#include "kernels/thread_object.h"
 #include "small_blocks.h"
 #include "value.h"
 #include "wide.h"
@@ -97,7 +98,7 @@ __attribute__((noinline, cold)) Recent* start_recent() {
       strings.reset();
     }
   };
-  static thread_local Owner owner;
+  Owner& owner = thread_object<Owner>();
   return recent = owner.gone ? nullptr : owner.strings.get();
 }
 

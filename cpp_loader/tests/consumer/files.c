@@ -163,7 +163,7 @@ static void saving(sl_module* m, const char* path) {
   sl_module_release(read);
   /* Once more, from what was saved, in another type, to a file; and a part of it. */
   CHECK(sl_module_to(changed, SL_FLOAT64, NULL) == SL_OK);
-  sprintf(name, "%.250s.saved.pt", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
+  sprintf(name, "%.250s.gr\xc3\xbc\xc3\x9f.pt", strrchr(path, '/') ? strrchr(path, '/') + 1 : path);
   CHECK(sl_save_file(changed, name, NULL, 0, NULL) == SL_OK);
   CHECK(sl_save_file(changed, name, NULL, 0, NULL) == SL_OK); /* over the other */
   CHECK(sl_load_file(name, &read, NULL) == SL_OK);

@@ -1,5 +1,6 @@
 # Installs BUILD below WORK, then configures, builds and runs the clients in SOURCE against it; with
-# OTHER_WAYS, against the shared library and as pkg-config says, too.
+# OTHER_WAYS, against the shared library and as pkg-config says, too. CROSS: settings of a build for
+# another system.
 file(REMOVE_RECURSE "${WORK}")
 function(must)
   execute_process(COMMAND ${ARGV} RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
@@ -9,7 +10,7 @@ function(must)
 endfunction()
 must(${CMAKE_COMMAND} --install "${BUILD}" --prefix "${WORK}/prefix")
 set(compilers "-DCMAKE_CXX_COMPILER=${COMPILER}" "-DCMAKE_CXX_FLAGS=${FLAGS}"
-    "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${FLAGS}")
+    "-DCMAKE_C_COMPILER=${C_COMPILER}" "-DCMAKE_C_FLAGS=${FLAGS}" ${CROSS})
 must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/build" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
      ${compilers} "-DSL_RUN=${SL_RUN}")
 must(${CMAKE_COMMAND} --build "${WORK}/build")
@@ -22,9 +23,14 @@ endif()
 must(${CMAKE_COMMAND} -S "${SOURCE}" -B "${WORK}/shared" "-DCMAKE_PREFIX_PATH=${WORK}/prefix"
      -Dlibrary=scriptlang::shared ${compilers})
 must(${CMAKE_COMMAND} --build "${WORK}/shared" --target client_c client_cpp client_modules)
+file(GLOB dlls "${WORK}/prefix/bin/*.dll")  # which Windows looks for beside a program
+file(COPY ${dlls} DESTINATION "${WORK}/shared")
 must(${CMAKE_CTEST_COMMAND} --test-dir "${WORK}/shared" --output-on-failure --no-tests=error
      -R "^client_(c|cpp|modules)_")
 
+if(CROSS)
+  return()
+endif()
 # A project without CMake, which asks pkg-config; and a program that needs no library at run time.
 find_program(PKG_CONFIG NAMES pkgconf pkg-config)
 if(NOT PKG_CONFIG)
