@@ -18,6 +18,11 @@
 #include <stdexcept>
 #include <vector>
 
+#if defined(_WIN32)
+#include <fcntl.h>
+#include <io.h>
+#endif
+
 constexpr int kRate = 8000, kChunk = 256;
 constexpr float kStart = 0.6f, kEnd = 0.3f;
 
@@ -107,6 +112,9 @@ static void run(const char* model) {
   std::vector<scriptlang::Value> arguments{x};  // the same memory each time
   bool speaks = false;
   double slowest = 0;
+#if defined(_WIN32)
+  _setmode(_fileno(stdin), _O_BINARY);  // else a byte 26 would be the end of the stream
+#endif
   read_header();
   int64_t chunk = 0;
   for (; std::fread(samples.data(), sizeof(int16_t), kChunk, stdin) == kChunk; ++chunk) {
