@@ -63,9 +63,10 @@ void check(const KernelSet& set, const ConvShape& s, bool with_bias) {
   if (worst > 4e-6 * std::sqrt(double(s.channels * s.taps()) + 1)) {
     test::fail(__FILE__, __LINE__,
                scriptlang::concat(set.name, ": ", s.channels, " -> ", s.outputs, ", in ", s.in[0],
-                                  "x", s.in[1], "x", s.in[2], ", kernel ", s.kernel[0], "x",
-                                  s.kernel[1], "x", s.kernel[2], ", stride ", s.stride[2],
-                                  ", dilation ", s.dilation[2], ": error ", worst));
+                                  "x", s.in[1], "x", s.in[2]) +
+                   scriptlang::concat(", kernel ", s.kernel[0], "x", s.kernel[1], "x", s.kernel[2],
+                                      ", stride ", s.stride[2], ", dilation ", s.dilation[2],
+                                      ": error ", worst));
   }
 }
 

@@ -124,9 +124,9 @@ void check(const KernelSet& set, const Case& k, bool channels_first, ConvWay way
   if (worst > limit * std::sqrt(double(p.s.channels * p.s.taps()) + 1)) {
     test::fail(__FILE__, __LINE__,
                scriptlang::concat(set.name, " way ", int(way), ": ", k.channels, " -> ", k.outputs,
-                                  " x ", k.groups, ", in ", k.height, "x", k.width, ", kernel ",
-                                  k.kernel, ", stride ", k.stride, ", padding ", k.padding,
-                                  ", dilation ", k.dilation, ": error ", worst));
+                                  " x ", k.groups, ", in ", k.height, "x", k.width) +
+                   scriptlang::concat(", kernel ", k.kernel, ", stride ", k.stride, ", padding ",
+                                      k.padding, ", dilation ", k.dilation, ": error ", worst));
   }
 }
 
