@@ -78,8 +78,8 @@ void free_all(FreeBlock* head, void (*free)(void*)) {
 struct Drain {
   Kept* k = nullptr;
   ~Drain() {
+    is_over = true;  // also where nothing was kept: no list made from now on would be freed
     if (!k) return;
-    is_over = true;
     kept = nullptr;
     quick::small = nullptr;
     for (Kept::Class& c : k->classes) free_all(c.head, give_aligned);
