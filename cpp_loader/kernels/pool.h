@@ -1,5 +1,5 @@
-// Pooling of float32 images: one window of all channels in channels-last layout, or a row of results
-// of one plane.
+// Pooling of float32 images: one window of all channels in channels-last layout, or a row of
+// results of one plane.
 #pragma once
 #include <cstdint>
 
@@ -13,8 +13,8 @@ struct PoolWindow {
 };
 
 // A row of `results` maxima of a plane. Result o is that of the elements
-// x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside their
-// row, which is `width` long: those of a row of windows. There is at least one row.
+// x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside
+// their row, which is `width` long: those of a row of windows. There is at least one row.
 // `numbers`: no element is NaN.
 struct PoolRow {
   const float* x;

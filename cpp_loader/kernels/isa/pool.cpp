@@ -1,5 +1,5 @@
-// Pooling. With channels last, it combines the pixels of a window, one vector of channels at a time.
-// In planes, a vector holds neighbouring results of a row.
+// Pooling. With channels last, it combines the pixels of a window, one vector of channels at a
+// time. In planes, a vector holds neighbouring results of a row.
 #include "../pool.h"
 
 #include "entry.h"

@@ -8,6 +8,7 @@
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "pool.h"
+#include "pool_planes.h"
 #include "reduce.h"
 #include "row_kernels.h"
 #include "values/raw_view.h"
@@ -220,31 +221,7 @@ void max_row(const Window& w, const T* row, T* y, T* taps) {
   if (empty) std::fill_n(y, n, lowest<T>());
 }
 
-// Where no places are wanted: planes of float32, row by row of results.
-void max_plane_of_floats(const Window& w, const float* x, float* y) {
-  const auto maximum_row = kernels::kernels().pool->maximum_row;
-  kernels::PoolRow r;
-  r.row = w.dilation[1] * w.in[2];
-  r.width = w.in[2];
-  r.columns = w.kernel[2];
-  r.stride = w.stride[2];
-  r.dilation = w.dilation[2];
-  r.padding = w.padding[2];
-  r.results = w.out[2];
-  r.y = y;
-  const float top = Rows<float>::maximum(w.in_pixels(), x);
-  r.numbers = top == top;
-  for (int64_t h = 0; h < w.out[1]; ++h, r.y += w.out[2]) {
-    const Range rows = inside(w, 1, h);
-    r.rows = rows.last > rows.first ? (rows.last - rows.first - 1) / w.dilation[1] + 1 : 0;
-    r.x = x + rows.first * w.in[2];
-    if (r.rows > 0) maximum_row(r);
-    else std::fill_n(r.y, w.out[2], lowest<float>());
-    kernels::multiplied(w.out[2] * std::min(r.columns, r.width) * (r.rows + 1));
-  }
-}
-
-// Of other types the rows of a window are first combined into one row of maxima.
+// Where no places are wanted, the rows of a window are first combined into one row of maxima.
 template <class T>
 void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
   int64_t width = w.in[2];
@@ -349,9 +326,8 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
         T* result = to + p * w.out_pixels();
         if (with_places) {
           max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
-        } else if constexpr (std::is_same_v<T, float>) {
-          if (w.n < 3) max_plane_of_floats(w, plane, result);
-          else max_plane_fast(w, plane, result, row, taps);
+        } else if (std::is_same_v<T, float> && w.n < 3) {
+          if constexpr (std::is_same_v<T, float>) max_plane_of_floats(w, plane, result);
         } else {
           max_plane_fast(w, plane, result, row, taps);
         }
