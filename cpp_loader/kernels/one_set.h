@@ -19,7 +19,7 @@ namespace scriptlang::kernels {
   X(RowFunctions, rows, rows)                                     \
   X(AllLineFunctions, lines, lines)                               \
   X(LastConvFunctions, last_conv, last_conv)                      \
-  X(PoolFunctions, pool, pool)                      \
+  X(PoolFunctions, pool, pool)                                    \
   X(QuantizedProductFunctions, quantized_product, quantized_product) \
   X(QuantizedRowFunctions, quantized_rows, quantized_rows)        \
   X(TwisterFunctions, twister, twister)                           \

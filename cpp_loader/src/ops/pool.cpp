@@ -224,6 +224,9 @@ void max_row(const Window& w, const T* row, T* y, T* taps) {
 // Where no places are wanted, the rows of a window are first combined into one row of maxima.
 template <class T>
 void max_plane_fast(const Window& w, const T* x, T* y, T* row, T* taps) {
+  if constexpr (std::is_same_v<T, float>) {
+    if (w.n < 3) return max_plane_of_floats(w, x, y);
+  }
   int64_t width = w.in[2];
   for (int64_t d = 0; d < w.out[0]; ++d) {
     Range rd = inside(w, 0, d);
@@ -326,8 +329,6 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
         T* result = to + p * w.out_pixels();
         if (with_places) {
           max_plane(w, plane, result, places.data<int64_t>() + p * w.out_pixels());
-        } else if (std::is_same_v<T, float> && w.n < 3) {
-          if constexpr (std::is_same_v<T, float>) max_plane_of_floats(w, plane, result);
         } else {
           max_plane_fast(w, plane, result, row, taps);
         }

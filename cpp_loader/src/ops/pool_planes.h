@@ -1,4 +1,4 @@
-// Maximum pools of float32 planes by the kernels.
+// Maximum pools of float32 planes, by a kernel for a row of results.
 #pragma once
 #include <algorithm>
 #include <limits>
@@ -10,7 +10,7 @@
 
 namespace scriptlang::pools {
 
-// Where no places are wanted: planes of float32, row by row of results.
+// Computes the maxima of all windows of a plane, but not their places.
 inline void max_plane_of_floats(const Window& w, const float* x, float* y) {
   const auto maximum_row = kernels::kernels().pool->maximum_row;
   kernels::PoolRow r{x,

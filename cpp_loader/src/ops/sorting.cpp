@@ -46,8 +46,8 @@ bool is_before(const Item& a, const Item& b) {
   return a < b;
 }
 
-// The key of the element of a row that is first in sorted order, of types with a kernel for it. NaN
-// is the greatest, as in the kernels; in ascending order, where it is last, it may come first.
+// The key of the element of a row that is first in sorted order, for types with a kernel that finds
+// it. The kernel finds a NaN wherever that belongs, so a row with a NaN has the first key of all.
 template <class T>
 uint64_t first_key(const T* row, int64_t n, bool descending) {
   const auto& lines = kernels::kernels().lines->of(T());
