@@ -1,4 +1,4 @@
-// Convolution of one image: the arguments. isa/conv.cpp does the work.
+// Convolution: the arguments. isa/conv.cpp does the work.
 #pragma once
 #include <cstdint>
 
@@ -20,12 +20,13 @@ struct ConvShape {
 
 // y [outputs][out] = activation(bias [outputs] + w [outputs][channels][kernel] * x [channels][in]),
 // all contiguous; bias may be null. The shape is that of one group; `groups` of them follow each
-// other in all operands. The caller has checked that the shape is consistent and that sizes do not
-// overflow.
+// other in all operands. x_image and y_image are the strides between images, in elements. The
+// caller has checked that the shape is consistent and that sizes do not overflow.
 template <class T>
 struct Conv {
   ConvShape shape;
   int64_t groups = 1;
+  int64_t images = 1, x_image = 0, y_image = 0;
   const T* x = nullptr;
   const T* w = nullptr;
   const T* bias = nullptr;

@@ -183,6 +183,140 @@ TEST(groups_follow_each_other) {
         }
   });
 }
+TEST(rows_of_any_width_read_in_place) {
+  for_sets([](const KernelSet& set) {
+    for (int64_t width : {8, 9, 13, 16, 20, 24, 28, 31, 32, 40, 64})
+      for (int64_t stride : {1, 2, 3})
+        for (int64_t padding : {0, 1, 2})
+          for (int64_t dilation : {1, 2}) {
+            const int64_t height = 40 * stride;
+            check(set, shape(5, 17, 1, height, width * stride, 3, stride, padding, dilation), true);
+          }
+    check(set, shape(5, 9, 6, 12, 16, 3, 1, 1, 1), true);
+    for (int64_t width : {16, 20, 24, 28, 33, 44}) {  // more products than one block
+      check(set, shape(40, 9, 1, 40, width, 3, 1, 1, 1), width % 3 == 0);
+    }
+  });
+}
+TEST(results_that_leave_a_part_of_the_input_out) {
+  for_sets([](const KernelSet& set) {
+    for (int64_t kernel : {1, 2, 3})
+      for (int64_t padding : {int64_t{0}, kernel - 1})
+        for (int64_t channels : {1, 6}) {
+          ConvShape s = shape(channels, 5, 1, 30, 36, kernel, 1, padding, 1);
+          s.out[1] -= 1;
+          s.out[2] -= 3;
+          check(set, s, true);
+        }
+  });
+}
+TEST(images_follow_each_other) {
+  constexpr int64_t kImages = 3, kApart = 5;
+  const auto alike = [](const KernelSet& set, const ConvShape& s, int64_t groups) {
+    std::mt19937 random(11);
+    const int64_t in = groups * s.channels * s.in_pixels();
+    const int64_t out = groups * s.outputs * s.out_pixels();
+    const std::vector<float> x = noise(random, kImages * (in + kApart));
+    const std::vector<float> w = noise(random, groups * s.outputs * s.channels * s.taps());
+    const std::vector<float> bias = noise(random, groups * s.outputs);
+    std::vector<float> together(size_t(kImages * (out + kApart)), -7.0f), apart = together;
+    Conv<float> c;
+    c.shape = s;
+    c.groups = groups;
+    c.images = kImages;
+    c.x_image = in + kApart;
+    c.y_image = out + kApart;
+    c.x = x.data();
+    c.w = w.data();
+    c.bias = bias.data();
+    c.y = together.data();
+    set.conv_f32->convolve(c);
+    c.images = 1;
+    for (int64_t i = 0; i < kImages; ++i) {
+      c.x = x.data() + i * c.x_image;
+      c.y = apart.data() + i * c.y_image;
+      set.conv_f32->convolve(c);
+    }
+    CHECK(together == apart);
+  };
+  for_sets([&](const KernelSet& set) {
+    for (int64_t groups : {1, 2})
+      for (int64_t channels : {1, 4})
+        for (int64_t outputs : {1, 7})
+          for (int64_t stride : {1, 2}) {
+            alike(set, shape(channels, outputs, 1, 20, 24, 3, stride, 1, 1), groups);
+            alike(set, shape(channels, outputs, 1, 9, 11, 3, stride, 0, 1), groups);
+            alike(set, shape(channels, outputs, 1, 8, 8, 1, stride, 0, 1), groups);
+            alike(set, shape(channels, outputs, 1, 3, 3, 3, stride, 1, 1), groups);
+            alike(set, shape(channels, outputs, 1, 4, 4, 5, 1, 3, 1), groups);
+          }
+  });
+}
+TEST(weight_gradients) {
+  constexpr int64_t kImages = 2;
+  const auto right = [](const KernelSet& set, const ConvShape& s) {
+    std::mt19937 random(13);
+    const int64_t in = s.channels * s.in_pixels(), out = s.outputs * s.out_pixels();
+    std::vector<float> x = noise(random, kImages * in);
+    const std::vector<float> g = noise(random, kImages * out);
+    std::vector<float> dw(size_t(s.outputs * s.channels * s.taps()), -7.0f);
+    ConvWeights<float> c;
+    c.shape = s;
+    c.images = kImages;
+    c.x_image = in;
+    c.g_image = out;
+    c.x = x.data();
+    c.g = g.data();
+    c.dw = dw.data();
+    set.conv_f32->weight_gradient(c);
+    // The gradient is linear: along a weight of one, it is the sum of g times what that gives.
+    for (size_t i = 0; i < dw.size(); ++i) {
+      std::vector<float> one(dw.size(), 0.0f);
+      one[i] = 1;
+      double sum = 0;
+      for (int64_t image = 0; image < kImages; ++image) {
+        const std::vector<float> part(x.begin() + image * in, x.begin() + (image + 1) * in);
+        int64_t k = image * out;
+        for (int64_t o = 0; o < s.outputs; ++o)
+          for (int64_t d = 0; d < s.out[0]; ++d)
+            for (int64_t h = 0; h < s.out[1]; ++h)
+              for (int64_t v = 0; v < s.out[2]; ++v, ++k) {
+                sum += double(g[size_t(k)]) * at(s, part, one, o, d, h, v);
+              }
+      }
+      CHECK(std::abs(double(dw[i]) - sum) < 1e-4);
+    }
+  };
+  for_sets([&](const KernelSet& set) {
+    for (int64_t channels : {1, 3})
+      for (int64_t kernel : {1, 3, 4})
+        for (int64_t stride : {1, 2, 3})
+          for (int64_t padding : {0, 2})
+            for (int64_t dilation : {1, 2}) {
+              right(set, shape(channels, 2, 1, 9, 11, kernel, stride, padding, dilation));
+            }
+    right(set, shape(1, 2, 4, 5, 9, 3, 1, 1, 1));
+    right(set, shape(3, 2, 4, 5, 9, 3, 1, 1, 1));
+  });
+}
+TEST(a_row_of_a_weight_gradient_does_not_read_the_next) {
+  for_sets([](const KernelSet& set) {
+    ConvShape s = shape(1, 1, 1, 2, 9, 3, 1, 0, 1);
+    s.kernel[1] = 1;
+    s.out[1] = 1;  // of two rows, one is used
+    std::vector<float> x(18, 1.0f), dw(3, -7.0f);
+    const std::vector<float> g(7, 1.0f);
+    std::fill(x.begin() + 9, x.end(), INFINITY);
+    ConvWeights<float> c;
+    c.shape = s;
+    c.images = 1;
+    c.x = x.data();
+    c.g = g.data();
+    c.dw = dw.data();
+    set.conv_f32->weight_gradient(c);
+    for (float v : dw) CHECK(v == 7.0f);
+  });
+}
 TEST(threads_share_a_convolution) {
   set_thread_count(3);
   for_sets([](const KernelSet& set) {

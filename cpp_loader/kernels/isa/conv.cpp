@@ -18,10 +18,11 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int64_t kDepth = 256;      // products added between two updates of a result tile
-constexpr int64_t kGroupPanels = 8;  // panels that one task gathers at a time
+constexpr int64_t kGroupPanels = 8;  // panels of one task
 constexpr int64_t kFewPixels = 8;    // for up to this many, dot products waste less
 constexpr int64_t kFewOutputs = 4;   // of one channel: sums of rows are faster than products
-constexpr int64_t kSplitRows = 2 * kTileRows;
+constexpr int64_t kSplitTiles = 2;
+constexpr int64_t kPackedPanels = 16;      // for so many, packing the weights pays off
 constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows at a time
 
 // Neighbouring pixels of a panel that lie in one output row.
@@ -65,58 +66,112 @@ SL_NOINLINE void gather(const Panel<T>& panel, const T* frame, const int64_t* of
   }
 }
 
+// The vectors of a result, each of which lies in one row: the last one of a row overlaps the one
+// before it.
+struct Places {
+  int64_t width, lanes, in_row, count;
+  Places(const ConvShape& s, int64_t lanes_)
+      : width(s.out[2]),
+        lanes(lanes_),
+        in_row(ceil_div(width, lanes)),
+        count(in_row * s.out[0] * s.out[1]) {}
+  int64_t column(int64_t i) const { return min_of(i % in_row * lanes, width - lanes); }
+  int64_t row(int64_t i) const { return i / in_row; }
+};
+
+// Whether vectors of patches are read where they lie in the frame. A vector that overlaps another
+// one costs as much as `outputs` products, gathering one as much as kGatherCost. Where results are
+// added to in several blocks of products, both must be in one panel, or the second would add to
+// what the first has written.
+template <class T>
+bool reads_in_place(const ConvShape& s) {
+  constexpr int64_t W = kLanes<T>, kGatherCost = 10;
+  const int64_t width = s.out[2], vectors = ceil_div(width, W), twice = vectors * W - width;
+  const bool in_blocks = s.channels * s.taps() > kDepth;
+  if (twice > 0 && in_blocks && vectors % kTileVectors != 0) return false;
+  return width >= W && twice * s.outputs <= kGatherCost * width;
+}
+
 template <class T>
 struct Job {
   const Conv<T>& conv;
   const Frame& frame;
   const T* x;  // the framed input
+  T* y;
   const int64_t* offsets;
   int64_t k, pixels, panels;
+  bool in_place;
   const T* packed_w;  // null: weights are not packed
 };
 
-// Computes rows [top, bottom) of the result for the panels [first, last).
+// Computes the result's tiles [begin, end) for one panel and the products from k0 on.
 template <class T>
-void convolve_block(const Job<T>& job, int64_t top, int64_t bottom, int64_t first, int64_t last) {
+void convolve_panel(const Job<T>& job, Tile<T>& t, int64_t begin, int64_t end, int64_t k0,
+                    int64_t column) {
   const Conv<T>& c = job.conv;
-  int64_t depth = min_of(kDepth, job.k);
-  int64_t count = last - first;
-  Scratch panel_space(sizeof(T) * static_cast<size_t>(count * depth * kPanel<T> + 2 * kLanes<T>));
+  const bool half = t.columns <= kPanel<T> / 2;
+  RowTiles(c.shape.outputs).each_height(begin, end, [&](int64_t row, int height, int64_t tiles) {
+    t.bias = c.bias ? c.bias + row : nullptr;
+    t.c = job.y + row * job.pixels + column;
+    t.tiles = tiles;
+    // The packed weights of a block of `depth` products lie together: see pack_weights.
+    t.a = job.packed_w ? job.packed_w + k0 * c.shape.outputs + row * t.k : c.w + row * job.k + k0;
+    if (!job.packed_w) TileSet<T, Operand::kDirect>::one.rows[height](t);
+    else if (!job.in_place) TileSet<T, Operand::kPacked>::one.rows[height](t);
+    else if (half) TileSet<T, Operand::kPlaces>::half.rows[height](t);
+    else TileSet<T, Operand::kPlaces>::one.rows[height](t);
+    multiplied(height * tiles * t.k * kPanel<T>);
+  });
+}
+
+// Finds the vectors of a panel in the frame and in a plane of the result. Missing ones are the last
+// one again.
+template <class T>
+void find_places(const Job<T>& job, const Places& places, int64_t panel, Tile<T>& t) {
+  const ConvShape& s = job.conv.shape;
+  const int64_t first = panel * kTileVectors, left = places.count - first;
+  t.columns = static_cast<int>(left <= kTileVectors / 2 ? kPanel<T> / 2 : kPanel<T>);
+  for (int64_t j = 0; j < kTileVectors; ++j) {
+    const int64_t i = first + min_of(j, left - 1), row = places.row(i), w = places.column(i);
+    t.b_places[j] = job.frame.pixel(s, row / s.out[1], row % s.out[1], w);
+    t.c_places[j] = row * s.out[2] + w;
+  }
+}
+
+// Computes tiles [begin, end) of the result for the panels [first, last).
+template <class T>
+void convolve_block(const Job<T>& job, int64_t begin, int64_t end, int64_t first, int64_t last) {
+  const Conv<T>& c = job.conv;
+  const int64_t depth = min_of(kDepth, job.k);
+  const int64_t room = job.in_place ? 0 : (last - first) * depth * kPanel<T> + 2 * kLanes<T>;
+  Scratch panel_space(sizeof(T) * static_cast<size_t>(room));
   T* gathered = panel_space.as<T>();
+  // Packed weights lie together: each panel meets all of them. Rows of others are far apart: each
+  // tile of them meets all panels.
+  const int64_t step = job.packed_w ? end - begin : 1;
+  const Places places(c.shape, kLanes<T>);
   Tile<T> t;
   t.a_row = job.k;
   t.b_stride = 0;
   t.c_row = job.pixels;
-  RowTiles tiles(bottom - top);
   for (int64_t k0 = 0; k0 < job.k; k0 += depth) {
     t.k = min_of(depth, job.k - k0);
     t.start = k0 > 0 ? Start::kResult : c.bias ? Start::kRowBias : Start::kZero;
     t.activation = k0 + t.k == job.k ? c.activation : Activation::kNone;
-    for (int64_t p = 0; p < count; ++p) {
-      Panel<T> panel(c.shape, job.frame, (first + p) * kPanel<T>);
-      gather(panel, job.x, job.offsets, k0, t.k, gathered + p * t.k * kPanel<T>);
+    t.b_rows = job.offsets + k0;
+    for (int64_t p = first; p < last && !job.in_place; ++p) {
+      T* to = gathered + (p - first) * t.k * kPanel<T>;
+      gather(Panel<T>(c.shape, job.frame, p * kPanel<T>), job.x, job.offsets, k0, t.k, to);
       worked(t.k * kPanel<T>);
     }
-    for (int64_t i = 0; i < tiles.count; ++i) {
-      int64_t row = top + tiles.first(i);
-      int height = tiles.height(i);
-      t.bias = c.bias ? c.bias + row : nullptr;
-      for (int64_t p = 0; p < count; ++p) {
-        int64_t column = (first + p) * kPanel<T>;
-        t.b = gathered + p * t.k * kPanel<T>;
-        t.c = c.y + row * job.pixels + column;
+    for (int64_t tile = begin; tile < end; tile += step)
+      for (int64_t p = first; p < last; ++p) {
+        const int64_t column = job.in_place ? 0 : p * kPanel<T>;
+        t.b = job.in_place ? job.x : gathered + (p - first) * t.k * kPanel<T>;
         t.columns = static_cast<int>(min_of(kPanel<T>, job.pixels - column));
-        if (job.packed_w) {
-          // The packed weights of a block of `depth` products lie together: see pack_weights.
-          t.a = job.packed_w + k0 * c.shape.outputs + row * t.k;
-          TileSet<T, Operand::kPacked>::one.rows[height](t);
-        } else {
-          t.a = c.w + row * job.k + k0;
-          TileSet<T, Operand::kDirect>::one.rows[height](t);
-        }
-        multiplied(height * t.k * kPanel<T>);
+        if (job.in_place) find_places(job, places, p, t);
+        convolve_panel(job, t, tile, tile + step, k0, column);
       }
-    }
   }
 }
 
@@ -169,12 +224,12 @@ void convolve_few(const Conv<T>& c) {
   dot_products(g, pixels);
 }
 
-// For one tap without padding: a plain matrix product. With strides, the pixels in use are copied
-// together first.
+// For one tap without padding: a plain matrix product. If not all pixels are in use, those that
+// are are copied together first.
 template <class T>
 void convolve_1x1(const Conv<T>& c) {
   const ConvShape& s = c.shape;
-  bool dense = s.stride[0] == 1 && s.stride[1] == 1 && s.stride[2] == 1;
+  bool dense = s.in[0] == s.out[0] && s.in[1] == s.out[1] && s.in[2] == s.out[2];
   int64_t pixels = s.out_pixels();
   Scratch space(dense ? 0 : sizeof(T) * static_cast<size_t>(s.channels * pixels));
   const T* x = c.x;
@@ -386,34 +441,26 @@ void pack_weights(const T* w, int64_t outputs, int64_t k, T* to) {
   }
 }
 
+// Computes the result of one image.
 template <class T>
-void convolve_panels(Job<T>& job) {
+void convolve_panels(const Job<T>& job) {
   const ConvShape& s = job.conv.shape;
   int64_t groups = ceil_div(job.panels, kGroupPanels);
-  int64_t threads = thread_count();
-  bool big = s.outputs * job.k * job.pixels > 200'000;
+  const int64_t threads = thread_count(), tiles = RowTiles(s.outputs).count;
+  const bool big = s.outputs * job.k * job.pixels > 200'000;
   int64_t splits = 1;
   if (big && threads > 1) {
     groups = min_of(job.panels, max_of(groups, 2 * threads));
     if (groups < 2 * threads) {
-      splits = max_of(1, min_of(ceil_div(2 * threads, groups), s.outputs / kSplitRows));
+      splits = max_of(1, min_of(ceil_div(2 * threads, groups), tiles / kSplitTiles));
     }
   }
-  // Packing pays off if many panels use the weights. It is not possible if rows are split, as a
-  // split need not begin at a tile.
-  bool packs = splits == 1 && job.panels >= 16;
-  Scratch space(packs ? sizeof(T) * static_cast<size_t>(s.outputs * job.k + 2 * kLanes<T>) : 0);
-  if (packs) {
-    pack_weights(job.conv.w, s.outputs, job.k, space.as<T>());
-    job.packed_w = space.as<T>();
-  }
-  int64_t tasks = groups * splits;
+  const int64_t tasks = groups * splits;
   parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
-      int64_t group = task / splits, split = task % splits;
-      int64_t top = s.outputs * split / splits, bottom = s.outputs * (split + 1) / splits;
-      convolve_block(job, top, bottom, job.panels * group / groups,
-                     job.panels * (group + 1) / groups);
+      const int64_t group = task / splits, split = task % splits;
+      convolve_block(job, tiles * split / splits, tiles * (split + 1) / splits,
+                     job.panels * group / groups, job.panels * (group + 1) / groups);
     }
   });
 }
@@ -455,33 +502,54 @@ void convolve_channels(const Conv<T>& c) {
   }
 }
 
+// Calls f(one) for each image.
+template <class T, class F>
+void for_images(const Conv<T>& c, F f) {
+  Conv<T> one = c;
+  one.images = 1;
+  for (int64_t image = 0; image < c.images; ++image) {
+    f(one);
+    one.x += c.x_image;
+    one.y += c.y_image;
+  }
+}
+
+// One group of all images. The weights are packed once.
 template <class T>
 void convolve_group(const Conv<T>& c) {
   const ConvShape& s = c.shape;
-  int64_t pixels = s.out_pixels(), taps = s.taps();
+  int64_t pixels = s.out_pixels(), taps = s.taps(), k = s.channels * taps;
   bool padded = s.padding[0] || s.padding[1] || s.padding[2];
-  if (taps == 1 && !padded) return convolve_1x1(c);
-  if (pixels <= kFewPixels) return convolve_few(c);
-  if (padded && mostly_padding(s)) return convolve_by_taps(c);
+  if (taps == 1 && !padded) return for_images(c, &convolve_1x1<T>);
+  if (pixels <= kFewPixels) return for_images(c, &convolve_few<T>);
+  if (padded && mostly_padding(s)) return for_images(c, &convolve_by_taps<T>);
   Frame f(s);
-  // Copies read up to two vectors beyond the end.
-  Scratch space(sizeof(T) * static_cast<size_t>(s.channels * f.volume + 8 * kLanes<T>));
-  frame_input(s, f, c.x, space.as<T>());
-  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(s.channels * taps));
+  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(k));
   int64_t* offsets = offset_space.as<int64_t>();
   find_taps(s, f, offsets);
-  if (sums_rows(s)) return convolve_depthwise(c, f, space.as<T>(), offsets);
-  Job<T> job{
-      c,      f, space.as<T>(), offsets, s.channels * taps, pixels, ceil_div(pixels, kPanel<T>),
-      nullptr};
-  convolve_panels(job);
+  const bool sums = sums_rows(s);
+  const bool packs = !sums && ceil_div(pixels, kPanel<T>) * c.images >= kPackedPanels;
+  const bool in_place = packs && reads_in_place<T>(s);
+  const int64_t panels =
+      in_place ? ceil_div(Places(s, kLanes<T>).count, kTileVectors) : ceil_div(pixels, kPanel<T>);
+  const bool is_frame = in_place && !padded && s.stride[2] == 1;  // of its own
+  // Copies read up to two vectors beyond the end.
+  Scratch space(is_frame ? 0 : sizeof(T) * size_t(s.channels * f.volume + 8 * kLanes<T>));
+  Scratch packed(packs ? sizeof(T) * static_cast<size_t>(s.outputs * k + 2 * kLanes<T>) : 0);
+  if (packs) pack_weights(c.w, s.outputs, k, packed.as<T>());
+  for_images(c, [&](const Conv<T>& one) {
+    if (!is_frame) frame_input(s, f, one.x, space.as<T>());
+    if (sums) return convolve_depthwise(one, f, space.as<T>(), offsets);
+    convolve_panels(Job<T>{one, f, is_frame ? one.x : space.as<T>(), one.y, offsets, k, pixels,
+                           panels, in_place, packs ? packed.as<T>() : nullptr});
+  });
 }
 
 template <class T>
 void convolve(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   if (s.out_pixels() == 0 || s.outputs == 0) return;
-  if (c.groups > 1 && sums_rows(s)) return convolve_channels(c);
+  if (c.groups > 1 && sums_rows(s)) return for_images(c, &convolve_channels<T>);
   Conv<T> one = c;
   one.groups = 1;
   for (int64_t group = 0; group < c.groups; ++group) {

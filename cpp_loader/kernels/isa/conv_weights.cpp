@@ -1,6 +1,7 @@
 // The gradient of a convolution's weight. It is one matrix product per tap: the input under the
 // tap, with channels as rows, times the gradient of the result, with outputs as columns. The former
-// is read in place from the framed input, so no matrix of patches is needed.
+// is read in place from the framed input, so no matrix of patches is needed. With one channel, it
+// is a sum over pixels for each tap.
 #include "../conv.h"
 #include "../parallel.h"
 #include "../scratch.h"
@@ -135,9 +136,79 @@ void gradient(const ConvWeights<T>& c) {
   worked(taps * matrix);
 }
 
+// Adds the products of a row of the gradient with what lies under each of N taps.
+template <class T, int N>
+SL_INLINE void add_row(int64_t n, const T* g, const T* x, const int64_t* taps,
+                       Vector<T> (&sum)[N]) {
+  constexpr int W = kLanes<T>;
+  int64_t i = 0;
+  for (; i + W <= n; i += W) {
+    const Vector<T> here = load(g + i);
+    SL_UNROLL for (int t = 0; t < N; ++t) sum[t] += here * load(x + taps[t] + i);
+  }
+  if (i == n) return;
+  const int left = static_cast<int>(n - i);  // what lies beyond may be infinite
+  const Vector<T> here = load_first(g + i, left);
+  SL_UNROLL for (int t = 0; t < N; ++t) sum[t] += here * load_first(x + taps[t] + i, left);
+}
+
+// Adds the products of a plane of the gradient with the framed input under N taps to N sums.
+template <class T, int N>
+SL_NOINLINE void add_plane(const ConvShape& s, const Frame& f, const T* g, const T* x,
+                           const int64_t* taps, Vector<T>* sums) {
+  Vector<T> sum[N];
+  SL_UNROLL for (int t = 0; t < N; ++t) sum[t] = sums[t];
+  for (int64_t d = 0; d < s.out[0]; ++d)
+    for (int64_t h = 0; h < s.out[1]; ++h, g += s.out[2]) {
+      add_row<T, N>(s.out[2], g, x + f.pixel(s, d, h, 0), taps, sum);
+    }
+  SL_UNROLL for (int t = 0; t < N; ++t) sums[t] = sum[t];
+  multiplied(s.out_pixels() * N);
+}
+
+template <class T>
+void gradient_of_one_channel(const ConvWeights<T>& c) {
+  constexpr int kTogether = 9;
+  using Add =
+      void (*)(const ConvShape&, const Frame&, const T*, const T*, const int64_t*, Vector<T>*);
+  constexpr Add kAdd[kTogether + 1] = {
+      nullptr,          &add_plane<T, 1>, &add_plane<T, 2>, &add_plane<T, 3>, &add_plane<T, 4>,
+      &add_plane<T, 5>, &add_plane<T, 6>, &add_plane<T, 7>, &add_plane<T, 8>, &add_plane<T, 9>};
+  const ConvShape& s = c.shape;
+  const Frame f(s);
+  const int64_t taps = s.taps();
+  Scratch frame_space(sizeof(T) * size_t(f.volume + 8 * kLanes<T>));
+  Scratch tap_space(sizeof(int64_t) * size_t(taps));
+  Scratch sum_space(sizeof(Vector<T>) * size_t(s.outputs * taps));
+  int64_t* offsets = tap_space.as<int64_t>();
+  for (int64_t i = 0; i < taps; ++i) {
+    const int64_t w = i % s.kernel[2], h = i / s.kernel[2] % s.kernel[1];
+    offsets[i] = f.tap(s, i / s.kernel[2] / s.kernel[1], h, w);
+  }
+  Vector<T>* sums = sum_space.as<Vector<T>>();
+  for (int64_t i = 0; i < s.outputs * taps; ++i) sums[i] = Vector<T>{};
+  for (int64_t image = 0; image < c.images; ++image) {
+    frame_channel(s, f, c.x + image * c.x_image, frame_space.as<T>(), image > 0);
+    for (int64_t o = 0; o < s.outputs; ++o) {
+      const T* g = c.g + image * c.g_image + o * s.out_pixels();
+      for (int64_t first = 0; first < taps; first += kTogether) {
+        kAdd[min_of(kTogether, taps - first)](s, f, g, frame_space.as<T>(), offsets + first,
+                                              sums + o * taps + first);
+      }
+    }
+  }
+  for (int64_t i = 0; i < s.outputs * taps; ++i) c.dw[i] = sum_lanes<T>(sums[i]);
+}
+
+template <class T>
+void gradient_of(const ConvWeights<T>& c) {
+  if (c.shape.channels == 1) gradient_of_one_channel(c);
+  else gradient(c);
+}
+
 }  // namespace
 
-void weight_gradient(const ConvWeights<float>& c) { gradient(c); }
-void weight_gradient(const ConvWeights<double>& c) { gradient(c); }
+void weight_gradient(const ConvWeights<float>& c) { gradient_of(c); }
+void weight_gradient(const ConvWeights<double>& c) { gradient_of(c); }
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -40,6 +40,10 @@ struct Tile {
   // kTaps only: offsets in the rows of A and the panels of B, for each run of k products.
   const int64_t *taps = nullptr, *b_taps = nullptr;
   int64_t tap_count = 1;
+  // kPlaces only: the offset in B of each of the k rows, and the places of the vectors in the rows
+  // of B and of C, ascending.
+  const int64_t* b_rows = nullptr;
+  int64_t b_places[kTileVectors] = {}, c_places[kTileVectors] = {};
   // Memory to prefetch into the second-level cache, or null; the steps are elements per product.
   const T *b_ahead = nullptr, *a_ahead = nullptr;
   int64_t b_ahead_step = 0, a_ahead_step = 0;
@@ -48,8 +52,9 @@ struct Tile {
 
 // kPacked: A and B are packed. kDirect: A is not packed. kDirectBoth: neither is packed, and the
 // last columns of B are read with a mask. kTaps: like kDirect, with the rows of A in several runs.
-// Vectors may span several panels.
-enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps };
+// kPlaces: A is packed, and each vector of a row of B lies where it lies. Vectors may span several
+// panels.
+enum class Operand : int { kPacked, kDirect, kDirectBoth, kTaps, kPlaces };
 
 template <class T>
 using TileFunction = void (*)(const Tile<T>&);
@@ -102,8 +107,14 @@ struct RowTiles {
   // Calls f(first, height, tiles) for the tiles of each height, which follow each other.
   template <class F>
   SL_INLINE void each_height(F f) const {
-    if (longer > 0) f(int64_t{0}, static_cast<int>(base + 1), longer);
-    f(longer * (base + 1), static_cast<int>(base), count - longer);
+    each_height(0, count, f);
+  }
+  // The same for the tiles [begin, end).
+  template <class F>
+  SL_INLINE void each_height(int64_t begin, int64_t end, F f) const {
+    const int64_t change = max_of(begin, min_of(end, longer));
+    if (begin < change) f(first(begin), static_cast<int>(base + 1), change - begin);
+    if (change < end) f(first(change), static_cast<int>(base), end - change);
   }
 };
 

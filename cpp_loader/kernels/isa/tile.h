@@ -77,10 +77,19 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, const T* added, T* piece, T* c, i
 }
 
 // The sums of a tile to begin with.
-template <class T, int Rows, int Vectors>
+template <class T, int Rows, int Vectors, Operand kind>
 SL_INLINE void start_sums(const Tile<T>& t, const T* bias, const T* c, const Lanes<T>* lanes,
                           T* piece, Vector<T> (&sum)[Rows][Vectors]) {
   constexpr int W = kLanes<T>;
+  if constexpr (kind == Operand::kPlaces) {
+    if (t.start == Start::kResult) {
+      SL_UNROLL for (int r = 0; r < Rows; ++r) {
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] = load(c + t.c_places[j]);
+        c = unknown(c + t.c_row);
+      }
+      return;
+    }
+  }
   if (t.start == Start::kResult || t.start == Start::kColumnBias) {
     const T* from = t.start == Start::kResult ? c : bias;
     int64_t stride = t.start == Start::kResult ? t.c_row : 0;
@@ -122,7 +131,20 @@ SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* 
   constexpr int W = kLanes<T>;
   constexpr bool kStreams = Vectors > kTileVectors;  // prefetches B, which is read once
   const T* b = t.b;
-  if constexpr (kind == Operand::kPacked) {
+  if constexpr (kind == Operand::kPlaces) {
+    const T *a = first_a, *from[Vectors];
+    SL_UNROLL for (int j = 0; j < Vectors; ++j) from[j] = b + t.b_places[j];
+    for (int64_t k = 0; k < t.k; ++k) {
+      const int64_t at = t.b_rows[k];
+      Vector<T> row[Vectors];
+      SL_UNROLL for (int j = 0; j < Vectors; ++j) row[j] = load(from[j] + at);
+      SL_UNROLL for (int r = 0; r < Rows; ++r) {
+        Vector<T> x = splat(a[r]);
+        SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
+      }
+      a += Rows;
+    }
+  } else if constexpr (kind == Operand::kPacked) {
     const T* a = first_a;
     for (int64_t k = t.k; k > 0; --k) {
       b_ahead.prefetch();
@@ -180,14 +202,15 @@ SL_NOINLINE void multiply_tiles(const Tile<T>& t) {
   Lanes<T> lanes[Vectors];                  // existing ones
   SL_UNROLL for (int j = 0; j < Vectors; ++j) lanes[j] = first_lanes<T>(t.columns - j * W);
   const bool apart = t.finish != nullptr || (!kLeavesOut && t.columns < Vectors * W);
-  const int64_t a_step = Rows * (kind == Operand::kPacked ? t.k : t.a_row);
+  constexpr bool kIsPacked = kind == Operand::kPacked || kind == Operand::kPlaces;
+  const int64_t a_step = Rows * (kIsPacked ? t.k : t.a_row);
   const T *a = t.a, *bias = t.bias, *added = t.added;
   T* c = t.c;
   Ahead<T> b_ahead(t.b_ahead, t.b_ahead_step, c), a_ahead(t.a_ahead, t.a_ahead_step, c);
   for (int64_t tile = 0; tile < t.tiles; ++tile) {
     if (added != nullptr) prefetch_added(added, t.c_row, Rows, Vectors);  // needed after products
     Vector<T> sum[Rows][Vectors];
-    start_sums<T, Rows, Vectors>(t, bias, c, lanes, piece, sum);
+    start_sums<T, Rows, Vectors, kind>(t, bias, c, lanes, piece, sum);
     add_products<T, Rows, Vectors, kind>(t, a, lanes, b_ahead, a_ahead, sum);
     if (apart) {
       SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
@@ -211,7 +234,8 @@ SL_NOINLINE void multiply_tiles(const Tile<T>& t) {
       T* to = c;
       SL_UNROLL for (int r = 0; r < Rows; ++r) {
         SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-          if constexpr (kLeavesOut) store_lanes(to + j * W, sum[r][j], lanes[j]);
+          if constexpr (kind == Operand::kPlaces) store(to + t.c_places[j], sum[r][j]);
+          else if constexpr (kLeavesOut) store_lanes(to + j * W, sum[r][j], lanes[j]);
           else store(to + j * W, sum[r][j]);
         }
         to = unknown(to + t.c_row);

@@ -16,5 +16,7 @@ template const TileTable<float, kTileRows> TileSet<float, Operand::kTaps>::half;
 template const TileTable<float, kTileRows> TileSet<float, Operand::kTaps>::one;
 template const TileTable<float, kPairRows> TileSet<float, Operand::kTaps>::pair;
 template const TileTable<float, kQuadRows> TileSet<float, Operand::kTaps>::quad;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kPlaces>::half;
+template const TileTable<float, kTileRows> TileSet<float, Operand::kPlaces>::one;
 
 }  // namespace scriptlang::kernels::SL_ISA

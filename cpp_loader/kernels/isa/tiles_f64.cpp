@@ -14,5 +14,7 @@ template const TileTable<double, kPairRows> TileSet<double, Operand::kDirectBoth
 template const TileTable<double, kQuadRows> TileSet<double, Operand::kDirectBoth>::quad;
 template const TileTable<double, kTileRows> TileSet<double, Operand::kTaps>::half;
 template const TileTable<double, kTileRows> TileSet<double, Operand::kTaps>::one;
+template const TileTable<double, kTileRows> TileSet<double, Operand::kPlaces>::half;
+template const TileTable<double, kTileRows> TileSet<double, Operand::kPlaces>::one;
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -109,63 +109,6 @@ void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, boo
   }
 }
 
-// Sums of products in independent lanes, which a processor adds in parallel.
-template <class T>
-struct Lanes {
-  static constexpr int64_t kCount = 32 / sizeof(T);
-  T sum[kCount] = {};
-
-  void add(int64_t n, const T* a, const T* b) {
-    int64_t i = 0;
-    for (; i + kCount <= n; i += kCount)
-      for (int64_t l = 0; l < kCount; ++l) sum[l] += a[i + l] * b[i + l];
-    for (int64_t l = 0; i < n; ++i, ++l) sum[l] += a[i] * b[i];
-  }
-  T total() const {
-    T all = 0;
-    for (T one : sum) all += one;
-    return all;
-  }
-};
-
-// Adds the products of a row of the gradient with the elements under one tap; `first` is the input
-// position of the first one.
-template <class T>
-void add_row(Lanes<T>* lanes, const T* line, int64_t width, int64_t first, int64_t step, int64_t n,
-             const T* narrow) {
-  int64_t low = std::min(n, first >= 0 ? 0 : (step - 1 - first) / step);
-  int64_t high = first < width ? std::clamp((width - 1 - first) / step + 1, low, n) : low;
-  if (step == 1) return lanes->add(high - low, line + first + low, narrow + low);
-  T sum = 0;
-  for (int64_t i = low; i < high; ++i) sum += line[first + i * step] * narrow[i];
-  lanes->sum[0] += sum;
-}
-
-// The same where each output has one input channel: sums over planes instead of matrix products.
-template <class T>
-void add_planes(const ConvShape& s, const T* wide, const T* narrow, T* dw, bool first) {
-  const int64_t n = s.out[2];
-  for (int64_t o = 0; o < s.outputs; ++o, narrow += s.out_pixels())
-    for (int64_t kd = 0; kd < s.kernel[0]; ++kd)
-      for (int64_t kh = 0; kh < s.kernel[1]; ++kh)
-        for (int64_t kw = 0; kw < s.kernel[2]; ++kw, ++dw) {
-          Lanes<T> lanes;
-          const T* row = narrow;
-          int64_t at = kw * s.dilation[2] - s.padding[2];
-          for (int64_t i = 0; i < s.out[0]; ++i) {
-            int64_t d = i * s.stride[0] - s.padding[0] + kd * s.dilation[0];
-            for (int64_t j = 0; j < s.out[1]; ++j, row += n) {
-              int64_t h = j * s.stride[1] - s.padding[1] + kh * s.dilation[1];
-              if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
-              const T* line = wide + (d * s.in[1] + h) * s.in[2];
-              add_row(&lanes, line, s.in[2], at, s.stride[2], n, row);
-              kernels::multiplied(n + 8);
-            }
-          }
-          *dw = lanes.total() + (first ? T(0) : *dw);
-        }
-}
-
 // The weight's gradient. wide: the tensor that the kernel moves over; narrow: the one with an
 // element for each of its positions.
 template <class T>
@@ -175,8 +118,9 @@ void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, con
   shape.outputs = dw.size(0) / s.groups;
   const int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
   const int64_t weights = shape.outputs * shape.channels * shape.taps();
-  const bool planes = shape.channels == 1 && shape.outputs <= 4;
-  const bool framed = shape.channels >= 3 && shape.taps() > 1;
+  constexpr int64_t kFewOutputs = 8;
+  const bool framed =
+      shape.channels == 1 ? shape.outputs <= kFewOutputs : shape.channels >= 3 && shape.taps() > 1;
   auto run = [&](int64_t begin, int64_t end) {
     for (int64_t group = begin; group < end && framed; ++group) {
       kernels::ConvWeights<T> c;
@@ -194,59 +138,19 @@ void weight_back(const Tensor& wide, const Tensor& narrow, const Tensor& dw, con
         const T* x = wide.data<T>() + (image * s.groups + group) * in;
         const T* g = narrow.data<T>() + (image * s.groups + group) * out;
         T* to = dw.data<T>() + group * weights;
-        if (planes) add_planes(shape, x, g, to, image == 0);
-        else add_products(shape, x, g, to, image == 0);
+        add_products(shape, x, g, to, image == 0);
       }
   };
   if (s.groups < 2 * kernels::thread_count()) run(0, s.groups);
   else kernels::parallel_for(s.groups, 1, run);
 }
 
-// Rearranges weights [groups * outputs][channels][taps] to [groups * channels][outputs][taps], with
-// each kernel flipped: convolving with it computes the input's gradient of a convolution of stride
-// 1.
-template <class T>
-void turn(const T* w, int64_t groups, int64_t outputs, int64_t channels, int64_t taps, T* to) {
-  for (int64_t g = 0; g < groups; ++g)
-    for (int64_t c = 0; c < channels; ++c)
-      for (int64_t o = 0; o < outputs; ++o) {
-        const T* from = w + ((g * outputs + o) * channels + c) * taps;
-        for (int64_t t = taps; t-- > 0;) *to++ = from[t];
-        kernels::worked(taps);
-      }
-}
-
-Tensor turned(const Tensor& w, int64_t groups) {
-  int64_t outputs = w.size(0) / groups, channels = w.size(1), taps = 1;
-  std::vector<int64_t> sizes = {channels * groups, outputs};
-  for (int64_t d = 2; d < w.dim(); ++d) {
-    taps *= w.size(d);
-    sizes.push_back(w.size(d));
-  }
-  Tensor t = Tensor::empty(sizes, w.dtype());
-  for_float_type(w.dtype(), [&](auto zero) {
-    using T = decltype(zero);
-    turn(w.data<T>(), groups, outputs, channels, taps, t.data<T>());
-  });
-  return t;
-}
-
 // The input's gradient.
 void input_back(const Tensor& dx, const Tensor& grad, const Tensor& w, const Settings& s) {
   Settings back = s;
   back.transposed = !s.transposed;
-  bool plain = !s.transposed;
-  for (size_t i = 0; i < s.stride.size(); ++i) {
-    int64_t reach = s.dilation[i] * (w.size(int64_t(i) + 2) - 1);
-    plain = plain && s.stride[i] == 1 && s.padding[i] <= reach;
-    if (!s.transposed) back.output_padding[i] = 0;
-  }
-  if (!plain) return convolve_into(dx, grad, w, Tensor(), back);
-  back.transposed = false;
-  for (size_t i = 0; i < s.stride.size(); ++i) {
-    back.padding[i] = s.dilation[i] * (w.size(int64_t(i) + 2) - 1) - s.padding[i];
-  }
-  convolve_into(dx, grad, turned(w, s.groups), Tensor(), back);
+  if (!s.transposed) back.output_padding.assign(s.stride.size(), 0);
+  convolve_into(dx, grad, w, Tensor(), back);
 }
 
 struct Gradients {

@@ -152,115 +152,51 @@ ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
 
 namespace {
 
-// Calls f(image, first group, last group) for all of them, in parallel when there are enough.
+// Calls f(first image, images, first group, groups) for parts of all of them, in parallel when there
+// are enough. Parts are whole images where it can be: their weights are prepared once.
 template <class F>
-void for_groups(int64_t images, int64_t groups, int64_t work, F f) {
-  int64_t count = images * groups;
-  auto run = [&](int64_t begin, int64_t end) {
+void for_parts(int64_t images, int64_t groups, int64_t work, F f) {
+  const int64_t count = images * groups, threads = kernels::thread_count();
+  const int64_t grain = 200'000 / std::max<int64_t>(1, work) + 1;
+  if (count < 2 * threads || threads == 1) return f(0, images, 0, groups);
+  if (images >= 2 * threads) {
+    return kernels::parallel_for(images, grain / groups + 1, [&](int64_t begin, int64_t end) {
+      f(begin, end - begin, 0, groups);
+    });
+  }
+  kernels::parallel_for(count, grain, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end;) {
       const int64_t image = i / groups, next = std::min(end, (image + 1) * groups);
-      f(image, i - image * groups, next - image * groups);
+      f(image, 1, i - image * groups, next - i);
       i = next;
     }
-  };
-  if (count < 2 * kernels::thread_count()) run(0, count);
-  else kernels::parallel_for(count, 200'000 / std::max<int64_t>(1, work) + 1, run);
-}
-
-// Calls f(image, group) for all of them, in parallel when there are enough.
-template <class F>
-void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
-  for_groups(images, groups, work, [&](int64_t image, int64_t first, int64_t last) {
-    for (int64_t group = first; group < last; ++group) f(image, group);
   });
 }
 
 template <class T>
 void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
              const Settings& s) {
-  ConvShape shape = shape_of(s, x.sizes().data + 2, y.sizes().data + 2, w);
+  Conv<T> whole;
+  whole.shape = shape_of(s, x.sizes().data + 2, y.sizes().data + 2, w);
+  ConvShape& shape = whole.shape;
   shape.channels = w.size(1);
   shape.outputs = w.size(0) / s.groups;
-  int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
-  int64_t weights = shape.outputs * shape.channels * shape.taps();
+  const int64_t in = shape.channels * shape.in_pixels(), out = shape.outputs * shape.out_pixels();
+  const int64_t weights = shape.outputs * shape.channels * shape.taps();
+  whole.x_image = s.groups * in;
+  whole.y_image = s.groups * out;
   const auto run = kernels::kernels().conv<T>().convolve;
-  for_groups(x.size(0), s.groups, out * shape.channels * shape.taps(),
-             [&](int64_t image, int64_t first, int64_t last) {
-               Conv<T> c;
-               c.shape = shape;
-               c.groups = last - first;
-               c.x = x.data<T>() + (image * s.groups + first) * in;
-               c.w = w.data<T>() + first * weights;
-               c.bias = bias.defined() ? bias.data<T>() + first * shape.outputs : nullptr;
-               c.y = y.data<T>() + (image * s.groups + first) * out;
-               run(c);
-             });
-}
-
-// Adds the columns of a patch matrix [outputs * taps][pixels] to the pixels they belong to.
-template <class T>
-void scatter_patches(const ConvShape& s, const T* columns, const T* bias, T* y) {
-  int64_t taps = s.taps(), pixels = s.out_pixels();
-  int64_t grain = 65536 / std::max<int64_t>(1, taps * pixels) + 1;
-  kernels::parallel_for(s.channels, grain, [&](int64_t begin, int64_t end) {
-    for (int64_t o = begin; o < end; ++o) {
-      T* plane = y + o * s.in_pixels();
-      std::fill_n(plane, s.in_pixels(), bias ? bias[o] : T(0));
-      for (int64_t tap = 0; tap < taps; ++tap) {
-        kernels::worked(pixels);
-        const T* from = columns + (o * taps + tap) * pixels;
-        int64_t kw = tap % s.kernel[2], kh = tap / s.kernel[2] % s.kernel[1];
-        int64_t kd = tap / s.kernel[2] / s.kernel[1];
-        for (int64_t row = 0; row < s.out[0] * s.out[1]; ++row, from += s.out[2]) {
-          int64_t d = row / s.out[1] * s.stride[0] - s.padding[0] + kd * s.dilation[0];
-          int64_t h = row % s.out[1] * s.stride[1] - s.padding[1] + kh * s.dilation[1];
-          if (d < 0 || d >= s.in[0] || h < 0 || h >= s.in[1]) continue;
-          T* line = plane + (d * s.in[1] + h) * s.in[2];
-          int64_t w = kw * s.dilation[2] - s.padding[2];
-          for (int64_t i = 0; i < s.out[2]; ++i, w += s.stride[2]) {
-            if (w >= 0 && w < s.in[2]) line[w] += from[i];
-          }
-        }
-      }
-    }
-  });
-}
-
-// The input gradient of a convolution that maps y to x: the transposed weights times x, scattered.
-template <class T>
-void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
-                const Settings& s) {
-  const ConvShape whole = shape_of(s, y.sizes().data + 2, x.sizes().data + 2, w);
-  const int64_t channels = w.size(0) / s.groups, outputs = w.size(1);
-  const int64_t taps = whole.taps(), pixels = whole.out_pixels();
-  int64_t rows;
-  SL_CHECK(!__builtin_mul_overflow(outputs * taps, pixels, &rows), "the convolution is too large");
-  // The matrix to scatter may be a thousand times as large as the result, so it is made for a few
-  // outputs at a time.
-  constexpr int64_t kMost = 1 << 24;
-  const int64_t some = std::clamp<int64_t>(kMost / std::max<int64_t>(1, taps * pixels), 1, outputs);
-  for_each_group(x.size(0), s.groups, rows * channels, [&](int64_t image, int64_t group) {
-    kernels::Scratch space(sizeof(T) * size_t(some * taps * pixels));
-    for (int64_t first = 0; first < outputs; first += some) {
-      ConvShape shape = whole;
-      shape.channels = std::min(some, outputs - first);
-      kernels::Gemm<T> g;
-      g.m = shape.channels * taps;
-      g.n = pixels;
-      g.k = channels;
-      g.a = w.data<T>() + (group * channels * outputs + first) * taps;
-      g.a_row = 1;
-      g.a_column = outputs * taps;
-      g.b = x.data<T>() + (image * s.groups + group) * channels * pixels;
-      g.b_row = pixels;
-      g.c = space.as<T>();
-      g.c_row = pixels;
-      kernels::kernels().gemm<T>().multiply(g);
-      const T* b = bias.defined() ? bias.data<T>() + group * outputs + first : nullptr;
-      T* to = y.data<T>() + ((image * s.groups + group) * outputs + first) * shape.in_pixels();
-      scatter_patches(shape, space.as<T>(), b, to);
-    }
-  });
+  for_parts(x.size(0), s.groups, out * shape.channels * shape.taps(),
+            [&](int64_t image, int64_t images, int64_t first, int64_t groups) {
+              Conv<T> c = whole;
+              c.images = images;
+              c.groups = groups;
+              c.x = x.data<T>() + image * c.x_image + first * in;
+              c.w = w.data<T>() + first * weights;
+              c.bias = bias.defined() ? bias.data<T>() + first * shape.outputs : nullptr;
+              c.y = y.data<T>() + image * c.y_image + first * out;
+              run(c);
+            });
 }
 
 // A complex convolution, (a + bi)(c + di), by four real ones.
@@ -314,12 +250,13 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
 namespace {
 
 // Whether to convolve all images together: results of few pixels are narrow matrix products, those
-// of all images one wide product.
+// of all images one wide product. Longer rows are read in place.
 bool go_together(const Tensor& y, const Tensor& x, const Tensor& w, const Settings& s) {
-  constexpr int64_t kFew = 64, kTaps = 2;  // otherwise the copies cost more
+  constexpr int64_t kFew = 64, kLongRow = 8, kTaps = 2;  // otherwise the copies cost more
   if (x.dim() != 4 || x.size(0) < 2 || w.size(1) < 8 || w.size(0) / s.groups < 8) return false;
   const Tensor& narrow = s.transposed ? x : y;
-  return narrow.size(2) * narrow.size(3) <= kFew && w.size(2) * w.size(3) >= kTaps;
+  return narrow.size(2) * narrow.size(3) <= kFew && narrow.size(3) < kLongRow &&
+         w.size(2) * w.size(3) >= kTaps;
 }
 
 // Swaps the first two dimensions; contiguous.

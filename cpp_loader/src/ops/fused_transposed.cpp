@@ -1,47 +1,28 @@
 // The optimiser's transposed convolution, with weights packed in advance.
 //
-// With stride s, row h of the result receives something only from the taps k for which h + padding
-// - k is a multiple of s. So the result splits into s x s interleaved images, each an ordinary
-// convolution of stride 1 with the flipped taps of its phase: nothing is scattered, and nothing
-// multiplied by zero. With few output channels, the vectors of such convolutions would be nearly
-// empty; then one product computes what each input pixel adds to the square of result pixels around
-// it.
+// It is a convolution for each phase of the result (phases.h). With few output channels, the vectors
+// of such convolutions would be nearly empty; then one product computes what each input pixel adds
+// to the square of result pixels around it.
 #include <algorithm>
 #include <cmath>
 
 #include "../../kernels/parallel.h"
 #include "fused.h"
+#include "phases.h"
 #include "values/raw_view.h"
 
 namespace scriptlang {
 
 void op_aten_conv_transpose2d_input(Context& ctx, Args args, Value* out);
 
+using convolutions::Axis;
+using convolutions::Phase;
 using kernels::Activation;
 using kernels::ConvShape;
 using kernels::ConvWay;
 using kernels::LastConv;
 
 namespace {
-
-// One spatial dimension of the operator.
-struct Axis {
-  int64_t in, out, kernel, stride, padding;
-};
-
-// One phase of a dimension: results first, first + stride, ... are a convolution with `taps` taps.
-// The first tap of the first result is at `from` in the input (which may be outside).
-struct Phase {
-  int64_t first, count, taps, from;
-
-  Phase(const Axis& a, int64_t phase) {
-    taps = (a.kernel - phase + a.stride - 1) / a.stride;
-    int64_t step = a.padding > phase ? (a.padding - phase + a.stride - 1) / a.stride : 0;
-    first = a.stride * step + phase - a.padding;
-    count = first < a.out ? (a.out - 1 - first) / a.stride + 1 : 0;
-    from = step - (taps - 1);
-  }
-};
 
 struct Transposed {
   Axis axes[2];
