@@ -23,6 +23,10 @@ std::vector<Tensor> clamped_indices(const Tensor& self, std::vector<Tensor> indi
 // result the dimensions of `places` replace that dimension. Negative places count from the end.
 Tensor parts_along(const Tensor& self, int64_t dim, const Tensor& places);
 Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index);
+// Writes (or adds) slices of contiguous tensors at positions along one dimension; false where the
+// layouts or types do not allow it.
+bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
+                     bool accumulate);
 Tensor nonzero(const Tensor& self);  // [count][dim]
 // Raises unless the type is one of indices into the rows of a table. For the message: the operator,
 // and the position of the indices among its arguments, from 1.

@@ -129,6 +129,24 @@ IndexWalk walk(const char* name, const Tensor& self, int64_t dim, const Tensor& 
   return w;
 }
 
+// Graph networks expand an index over whole slices of a tensor. Its places, for which there are
+// faster ways, or an undefined tensor: for other indices, and for wrong ones.
+Tensor places_of_slices(const Tensor& self, int64_t dim, const Tensor& index) {
+  if (self.dim() < 2 || index.dim() != self.dim() || index.numel() == 0) return {};
+  if (index.dtype() != ScalarType::Int64) return {};
+  int64_t expanded = 1;
+  for (int64_t d = 0; d < index.dim(); ++d) {
+    if (d == dim) continue;
+    if (index.size(d) != self.size(d) || (index.size(d) > 1 && index.stride(d) != 0)) return {};
+    expanded *= index.size(d);
+  }
+  if (expanded == 1) return {};
+  Tensor places = to_contiguous(
+      index.as_strided({index.size(dim)}, {index.stride(dim)}, index.storage_offset()));
+  if (!all_within(places.data<int64_t>(), places.numel(), 0, self.size(dim))) return {};
+  return places;
+}
+
 // Calls f(T()) with an unsigned type of the element's size, for moving elements.
 template <class F>
 void for_size(int64_t itemsize, F f) {
@@ -146,6 +164,9 @@ void for_size(int64_t itemsize, F f) {
 
 Tensor gather(const Tensor& self, int64_t dim, const Tensor& index) {
   IndexWalk w = walk("gather", self, dim, index, Tensor());
+  if (const Tensor places = places_of_slices(self, w.dim, index); places.defined()) {
+    return to_contiguous(index_select(self, w.dim, places));
+  }
   Tensor out = Tensor::empty(index.sizes(), self.dtype());
   for_size(self.itemsize(), [&](auto zero) {
     using T = decltype(zero);
@@ -199,6 +220,11 @@ void scatter(const Tensor& self, int64_t dim, const Tensor& index, const Tensor&
   }
   IndexWalk w = walk("scatter", self, dim, index, src);
   if (index.numel() == 0) return;
+  if ((how == Combine::kReplace || how == Combine::kAdd) && src.sizes() == index.sizes()) {
+    const Tensor places = places_of_slices(self, w.dim, index);
+    const bool adds = how == Combine::kAdd;
+    if (places.defined() && try_write_parts(self, w.dim, places, src, adds)) return;
+  }
   const int64_t by = w.other_step();
   if (how == Combine::kReplace) {
     for_size(self.itemsize(), [&](auto zero) {

@@ -119,28 +119,6 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   return index_tensor(self, indices);
 }
 
-namespace {
-
-std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& index) {
-  SL_CHECK(index.dim() <= 1, "Index is supposed to be a vector, but got dim: ", index.dim());
-  std::vector<Tensor> indices(size_t(wrap_dim(dim, self.dim())) + 1);
-  indices.back() = reshape(index, {index.numel()});
-  return indices;
-}
-
-void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
-  SL_CHECK(index.dtype() == ScalarType::Int64,
-           "index_fill_(): Expected dtype int64 for index, but got ",
-           dtype_display_name(index.dtype()));
-  check_apart(self, index, false);
-  Tensor one = Tensor::empty(IntSpan(), self.dtype());
-  fill(one, value);
-  Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
-  index_put(target, with_index(target, dim, index), one, false);
-}
-
-// Writes (or adds) slices of contiguous tensors at positions along one dimension; false where the
-// layouts or types do not allow it.
 bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
                      bool accumulate) {
   const ScalarType type = self.dtype();
@@ -187,6 +165,26 @@ bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const
   else if (type == ScalarType::Int64) add(uint64_t());
   else add(uint32_t());
   return true;
+}
+
+namespace {
+
+std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& index) {
+  SL_CHECK(index.dim() <= 1, "Index is supposed to be a vector, but got dim: ", index.dim());
+  std::vector<Tensor> indices(size_t(wrap_dim(dim, self.dim())) + 1);
+  indices.back() = reshape(index, {index.numel()});
+  return indices;
+}
+
+void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scalar& value) {
+  SL_CHECK(index.dtype() == ScalarType::Int64,
+           "index_fill_(): Expected dtype int64 for index, but got ",
+           dtype_display_name(index.dtype()));
+  check_apart(self, index, false);
+  Tensor one = Tensor::empty(IntSpan(), self.dtype());
+  fill(one, value);
+  Tensor target = self.dim() == 0 ? view_unsqueeze(self, 0) : self;
+  index_put(target, with_index(target, dim, index), one, false);
 }
 
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
