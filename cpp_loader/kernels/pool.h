@@ -12,10 +12,10 @@ struct PoolWindow {
   float* y;  // [channels]
 };
 
-// A row of `results` maxima of a plane. Result o is that of the elements
+// A row of `results` maxima or sums of a plane. Result o is that of the elements
 // x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside
 // their row, which is `width` long: those of a row of windows. There is at least one row.
-// `numbers`: no element is NaN.
+// `numbers`: no element is NaN; for maxima.
 struct PoolRow {
   const float* x;
   int64_t row, rows, width, columns, stride, dilation, padding, results;
@@ -27,6 +27,7 @@ struct PoolFunctions {
   void (*maximum)(const PoolWindow& w);             // NaN if there is one
   void (*sum)(const PoolWindow& w, float divisor);  // the sum divided by `divisor`
   void (*maximum_row)(const PoolRow& r);            // NaN if there is one; -inf for an empty window
+  void (*sum_row)(const PoolRow& r);                // 0 for an empty window
 };
 
 }  // namespace scriptlang::kernels

@@ -219,35 +219,43 @@ TEST(pooling_windows) {
   }
 }
 
-TEST(maxima_of_rows) {
+TEST(rows_of_pools) {
   const float none = -std::numeric_limits<float>::infinity();
   std::mt19937 random(6);
   for (int i = 0; usable_kernels(i) != nullptr; ++i)
     for (int64_t width : {1, 2, 7, 9, 16, 17, 18, 31, 112})
       for (int64_t columns : {1, 2, 3, 5})
-        for (int64_t stride : {1, 2, 3})
-          for (int64_t dilation : {1, 2})
-            for (int64_t padding : {0, 1, 3}) {
-              // Exactly as long as needed: a sanitizer sees what is read beyond.
-              std::vector<float> x = noise(random, 3 * width);
-              const bool numbers = width % 2 == 0;
-              if (!numbers) x[size_t(width / 2)] = std::numeric_limits<float>::quiet_NaN();
-              const int64_t results = (width + 2 * padding) / stride + 1;
-              std::vector<float> y(size_t(results), 7.0f);
-              usable_kernels(i)->pool->maximum_row({x.data(), width, 3, width, columns, stride,
-                                                    dilation, padding, results, y.data(), numbers});
-              for (int64_t o = 0; o < results; ++o) {
-                float best = none;
-                for (int64_t tap = 0; tap < columns; ++tap)
-                  for (int64_t h = 0; h < 3; ++h) {
-                    const int64_t at = o * stride + tap * dilation - padding;
-                    if (at < 0 || at >= width || std::isnan(best)) continue;
-                    const float value = x[size_t(h * width + at)];
-                    best = std::isnan(value) || value > best ? value : best;
-                  }
-                CHECK(std::isnan(best) ? std::isnan(y[size_t(o)]) : y[size_t(o)] == best);
+        for (int64_t rows : {2, 3})
+          for (int64_t stride : {1, 2, 3})
+            for (int64_t dilation : {1, 2})
+              for (int64_t padding : {0, 1, 3}) {
+                // Exactly as long as needed: a sanitizer sees what is read beyond.
+                std::vector<float> x = noise(random, rows * width);
+                const bool numbers = width % 2 == 0;
+                if (!numbers) x[size_t(width / 2)] = std::numeric_limits<float>::quiet_NaN();
+                const int64_t results = (width + 2 * padding) / stride + 1;
+                std::vector<float> maxima(size_t(results), 7.0f), sums(size_t(results), 7.0f);
+                PoolRow r{x.data(), width,   rows,    width,         columns, stride,
+                          dilation, padding, results, maxima.data(), numbers};
+                usable_kernels(i)->pool->maximum_row(r);
+                r.y = sums.data();
+                usable_kernels(i)->pool->sum_row(r);
+                for (int64_t o = 0; o < results; ++o) {
+                  float best = none, sum = 0;
+                  for (int64_t tap = 0; tap < columns; ++tap)
+                    for (int64_t h = 0; h < rows; ++h) {
+                      const int64_t at = o * stride + tap * dilation - padding;
+                      if (at < 0 || at >= width) continue;
+                      const float value = x[size_t(h * width + at)];
+                      sum += value;
+                      if (!std::isnan(best))
+                        best = std::isnan(value) || value > best ? value : best;
+                    }
+                  const float maximum = maxima[size_t(o)], made = sums[size_t(o)];
+                  CHECK(std::isnan(best) ? std::isnan(maximum) : maximum == best);
+                  CHECK(std::isnan(sum) ? std::isnan(made) : std::abs(made - sum) < 1e-5f);
+                }
               }
-            }
 }
 
 int main(int count, char** arguments) { return test::main(count, arguments); }

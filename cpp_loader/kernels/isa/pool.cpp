@@ -68,16 +68,16 @@ struct MaximumOfNumbers {
   }
 };
 
-// The greatest of the elements at `x` in all rows; Rows may be 0, for a run-time value.
+// The elements at `x` in all rows, combined; Rows may be 0, for a run-time value.
 template <int Rows, class F>
-SL_INLINE Vector<float> highest(const PoolRow& r, const float* x, F f) {
-  Vector<float> best = load(x);
+SL_INLINE Vector<float> column_of(const PoolRow& r, const float* x, F f) {
+  Vector<float> all = load(x);
   if constexpr (Rows > 0) {
-    SL_UNROLL for (int h = 1; h < Rows; ++h) best = f(best, load(x + h * r.row));
+    SL_UNROLL for (int h = 1; h < Rows; ++h) all = f(all, load(x + h * r.row));
   } else {
-    for (int64_t h = 1; h < r.rows; ++h) best = f(best, load(x + h * r.row));
+    for (int64_t h = 1; h < r.rows; ++h) all = f(all, load(x + h * r.row));
   }
-  return best;
+  return all;
 }
 
 template <int First, int... I>
@@ -91,83 +91,102 @@ SL_INLINE Vector<float> every_second(Vector<float> a, Vector<float> b,
 template <int Stride, int Rows, class F>
 SL_INLINE Vector<float> under_tap(const PoolRow& r, const float* x, int64_t shift, F f) {
   constexpr auto kAll = std::make_integer_sequence<int, W>{};
-  if constexpr (Stride == 1) return highest<Rows>(r, x + shift, f);
+  if constexpr (Stride == 1) return column_of<Rows>(r, x + shift, f);
   const bool even = shift == 0;
   const float* from = x + shift - (even ? 0 : 1);
-  const Vector<float> a = highest<Rows>(r, from, f), b = highest<Rows>(r, from + W, f);
+  const Vector<float> a = column_of<Rows>(r, from, f), b = column_of<Rows>(r, from + W, f);
   return even ? every_second<0>(a, b, kAll) : every_second<1>(a, b, kAll);
 }
 
 // Results [first, last), W or more, of windows that lie inside the rows. `Window` is the number of
 // rows and columns of a window without dilation, or 0 for run-time values.
 template <int Stride, int Window, class F>
-SL_NOINLINE void inner_maxima(const PoolRow& r, int64_t first, int64_t last) {
+SL_NOINLINE void inner_results(const PoolRow& r, int64_t first, int64_t last) {
   const F f{};
   for (int64_t o = first; o < last; o += W) {
     o = min_of(o, last - W);  // the last vector overlaps the one before it
     const float* x = r.x + o * Stride - r.padding;
-    Vector<float> best = under_tap<Stride, Window>(r, x, 0, f);
+    Vector<float> all = under_tap<Stride, Window>(r, x, 0, f);
     if constexpr (Window > 0) {
       SL_UNROLL for (int tap = 1; tap < Window; ++tap) {
-        best = f(best, under_tap<Stride, Window>(r, x, tap, f));
+        all = f(all, under_tap<Stride, Window>(r, x, tap, f));
       }
     } else {
       for (int64_t tap = 1; tap < r.columns; ++tap) {
-        best = f(best, under_tap<Stride, Window>(r, x, tap * r.dilation, f));
+        all = f(all, under_tap<Stride, Window>(r, x, tap * r.dilation, f));
       }
     }
-    store(r.y + o, best);
+    store(r.y + o, all);
   }
 }
 
-using InnerMaxima = void (*)(const PoolRow& r, int64_t first, int64_t last);
+using InnerResults = void (*)(const PoolRow& r, int64_t first, int64_t last);
 
-// Null where results cannot be computed as vectors.
-InnerMaxima inner_maxima_of(const PoolRow& r) {
+// For windows of any size; null where results cannot be computed as vectors.
+template <class F>
+InnerResults inner_results_of(const PoolRow& r) {
   const bool pairs = r.stride == 2 && r.columns > 1;
   if (r.stride != 1 && !pairs) return nullptr;
-  if (!r.numbers) return pairs ? &inner_maxima<2, 0, Maximum> : &inner_maxima<1, 0, Maximum>;
-  const bool square = r.rows == r.columns && r.dilation == 1;
-  if (pairs && square && r.columns == 3) return &inner_maxima<2, 3, MaximumOfNumbers>;
-  if (pairs && square && r.columns == 2) return &inner_maxima<2, 2, MaximumOfNumbers>;
-  return pairs ? &inner_maxima<2, 0, MaximumOfNumbers> : &inner_maxima<1, 0, MaximumOfNumbers>;
+  return pairs ? &inner_results<2, 0, F> : &inner_results<1, 0, F>;
 }
 
-SL_NOINLINE void single_maxima(const PoolRow& r, int64_t first, int64_t last) {
+InnerResults inner_maxima_of(const PoolRow& r) {
+  if (!r.numbers) return inner_results_of<Maximum>(r);
+  const bool squares = r.stride == 2 && r.rows == r.columns && r.dilation == 1;
+  if (squares && r.columns == 3) return &inner_results<2, 3, MaximumOfNumbers>;
+  if (squares && r.columns == 2) return &inner_results<2, 2, MaximumOfNumbers>;
+  return inner_results_of<MaximumOfNumbers>(r);
+}
+
+InnerResults inner_sums_of(const PoolRow& r) {
+  const bool squares = r.stride == 2 && r.rows == 2 && r.columns == 2 && r.dilation == 1;
+  return squares ? &inner_results<2, 2, Sum> : inner_results_of<Sum>(r);
+}
+
+// Results one by one: f(all, x) combines all of a window with one more element.
+template <class F>
+SL_INLINE void single_results(const PoolRow& r, int64_t first, int64_t last, float none, F f) {
   for (int64_t o = first; o < last; ++o) {
     const int64_t start = o * r.stride - r.padding;
     const int64_t from = start < 0 ? ceil_div(-start, r.dilation) : 0;
     const int64_t end = min_of(r.columns, ceil_div(max_of(0, r.width - start), r.dilation));
-    float best = -__builtin_inff();
+    float all = none;
     for (int64_t h = 0; h < r.rows; ++h) {
       for (int64_t tap = from; tap < end; ++tap) {
-        const float x = r.x[h * r.row + start + tap * r.dilation];
-        best = x > best || x != x ? x : best;
+        all = f(all, r.x[h * r.row + start + tap * r.dilation]);
       }
     }
-    r.y[o] = best;
+    r.y[o] = all;
   }
+}
+SL_NOINLINE void single_maxima(const PoolRow& r, int64_t first, int64_t last) {
+  single_results(r, first, last, -__builtin_inff(),
+                 [](float best, float x) SL_ALWAYS { return x > best || x != x ? x : best; });
+}
+SL_NOINLINE void single_sums(const PoolRow& r, int64_t first, int64_t last) {
+  single_results(r, first, last, 0.0f, [](float sum, float x) SL_ALWAYS { return sum + x; });
 }
 
 // Results whose windows reach beyond the row, or are too few or too far apart for a vector, are
 // computed one by one.
-void maximum_row(const PoolRow& r) {
+void row_of(const PoolRow& r, InnerResults inner, InnerResults singles) {
   const int64_t reach = (r.columns - 1) * r.dilation;
   int64_t first = min_of(r.results, ceil_div(r.padding, r.stride));
   int64_t last = r.width + r.padding - reach - 1;  // where the last window inside may begin
   last = last < 0 ? 0 : min_of(r.results, last / r.stride + 1);
-  const InnerMaxima inner = inner_maxima_of(r);
   if (last - first < W || inner == nullptr) first = last = 0;
-  single_maxima(r, 0, first);
+  singles(r, 0, first);
   if (first < last) inner(r, first, last);
-  single_maxima(r, last, r.results);
+  singles(r, last, r.results);
 }
+void maximum_row(const PoolRow& r) { row_of(r, inner_maxima_of(r), &single_maxima); }
+void sum_row(const PoolRow& r) { row_of(r, inner_sums_of(r), &single_sums); }
 
 SL_NOINLINE void maximum(const PoolWindow& w) { reduce(w, Maximum{}, 1.0f); }
 SL_NOINLINE void sum(const PoolWindow& w, float divisor) { reduce(w, Sum{}, divisor); }
 
 }  // namespace
 
-const PoolFunctions pool{&maximum, &sum, &maximum_row};
+const PoolFunctions pool{&maximum, &sum, &maximum_row, &sum_row};
 
 }  // namespace scriptlang::kernels::SL_ISA

@@ -5,6 +5,7 @@
 #include "../../kernels/parallel.h"
 #include "layout.h"
 #include "pool.h"
+#include "pool_planes.h"
 #include "pointwise.h"
 #include "reduce.h"
 #include "row_kernels.h"
@@ -117,52 +118,60 @@ Tensor put_back(const char* name, const Tensor& grad, const Tensor& self, const 
 
 // ---- averages
 
-// The settings of an average.
-struct Average {
-  Window w;
-  bool adaptive = false, count_padding = false;
-  int64_t divisor = 0;  // 0: not given
-
-  Range range(int d, int64_t o) const {
-    return adaptive ? adaptive_range(w, d, o) : inside(w, d, o);
-  }
-  // The factor of the divisor that one dimension contributes. It is a double since with huge
-  // paddings the product may overflow int64.
-  double part(int d, int64_t o) const {
-    if (divisor) return d == 2 ? double(divisor) : 1;
-    if (!adaptive && count_padding) return double(covered(w, d, o));
-    Range r = range(d, o);
-    return double(std::max<int64_t>(1, r.last - r.first));
-  }
-};
-
 template <class T>
 void add_to(int64_t n, T* y, const T* x) {
   for (int64_t i = 0; i < n; ++i) y[i] += x[i];
 }
 
+// The columns of a pool: what each place of a row reads, and what it divides by.
+struct Columns {
+  Working<Range> ranges;
+  Working<double> divisors;
+  bool is_tiled = true;  // place o reads `tile` columns, from o * tile on
+  int64_t tile;
+
+  explicit Columns(const Average& a)
+      : ranges(size_t(a.w.out[2])),
+        divisors(size_t(a.w.out[2])),
+        tile(a.w.out[2] > 0 ? a.w.in[2] / a.w.out[2] : 0) {
+    for (int64_t o = 0; o < a.w.out[2]; ++o) {
+      const Range r = ranges.data()[o] = a.range(2, o);
+      divisors.data()[o] = a.part(2, o);
+      is_tiled = is_tiled && r.first == o * tile && r.last == r.first + tile;
+    }
+  }
+};
+
 // Spreads the gradients of one plane. Each row is first spread over one row of the input, which is
 // then added to all rows of its windows.
 template <class T>
-void spread_plane(const Average& a, const T* g, T* y, T* row) {
+void spread_plane(const Average& a, const Columns& columns, const T* g, T* y, T* row) {
   const Window& w = a.w;
+  const int64_t width = w.in[2], n = w.out[2];
+  T* shares = row + width;
   for (int64_t d = 0; d < w.out[0]; ++d) {
     Range rd = a.range(0, d);
-    for (int64_t h = 0; h < w.out[1]; ++h, g += w.out[2]) {
+    for (int64_t h = 0; h < w.out[1]; ++h, g += n) {
       Range rh = a.range(1, h);
       if (rd.last <= rd.first || rh.last <= rh.first) continue;
-      double by = a.part(0, d) * a.part(1, h);
-      std::fill_n(row, w.in[2], T(0));
-      for (int64_t o = 0; o < w.out[2]; ++o) {
-        Range rw = a.range(2, o);
-        T share = g[o] / T(by * a.part(2, o));
-        for (int64_t k = rw.first; k < rw.last; ++k) row[k] += share;
-        kernels::worked(std::max<int64_t>(1, rw.last - rw.first));
+      const double by = a.part(0, d) * a.part(1, h);
+      const double* divisors = columns.divisors.data();
+      for (int64_t o = 0; o < n; ++o) shares[o] = g[o] / T(by * divisors[o]);
+      if (columns.is_tiled && columns.tile == 2) {
+        for (int64_t o = 0; o < n; ++o) row[2 * o] = row[2 * o + 1] = shares[o];
+        std::fill(row + 2 * n, row + width, T(0));
+      } else {
+        std::fill_n(row, width, T(0));
+        for (int64_t o = 0; o < n; ++o) {
+          const Range r = columns.ranges.data()[o];
+          for (int64_t k = r.first; k < r.last; ++k) row[k] += shares[o];
+          kernels::worked(std::max<int64_t>(1, r.last - r.first));
+        }
       }
       for (int64_t i = rd.first; i < rd.last; ++i)
         for (int64_t j = rh.first; j < rh.last; ++j) {
-          add_to(w.in[2], y + (i * w.in[1] + j) * w.in[2], row);
-          kernels::multiplied(w.in[2]);
+          add_to(width, y + (i * w.in[1] + j) * width, row);
+          kernels::multiplied(width);
         }
     }
   }
@@ -195,14 +204,15 @@ Tensor average_back(const char* name, const Tensor& grad, const Tensor& self, co
   Planes p(self, w.n, w.in_pixels(), w.out_pixels(), last);
   Tensor g = in_format(to_dtype(grad, computed), format);
   Tensor y = zeros_in_format(self.sizes(), computed, format);
+  const Columns columns(a);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
     p.for_each(w.in_pixels() + w.out_pixels(), [&](int64_t image, int64_t first, int64_t count) {
       const T* from = g.data<T>() + image * p.out * p.channels + first;
       T* to = y.data<T>() + image * p.in * p.channels + first;
-      Working<T> room(size_t(last ? count : w.in[2]));
+      Working<T> room(size_t(last ? count : w.in[2] + w.out[2]));
       if (last) spread_last(a, p.channels, count, from, to, room.data());
-      else spread_plane(a, from, to, room.data());
+      else spread_plane(a, columns, from, to, room.data());
     });
   });
   return to_dtype(y, self.dtype());

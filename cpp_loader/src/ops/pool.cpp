@@ -11,6 +11,7 @@
 #include "pool_planes.h"
 #include "reduce.h"
 #include "row_kernels.h"
+#include "scratch.h"
 #include "values/raw_view.h"
 
 namespace scriptlang {
@@ -369,13 +370,14 @@ Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding
 }
 
 template <class T>
-void average_plane(const Window& w, bool count_padding, int64_t divisor, const T* x, T* y) {
+void average_plane(const Average& a, const T* x, T* y) {
+  const Window& w = a.w;
   for (int64_t d = 0; d < w.out[0]; ++d) {
-    Range rd = inside(w, 0, d);
+    Range rd = a.range(0, d);
     for (int64_t h = 0; h < w.out[1]; ++h) {
-      Range rh = inside(w, 1, h);
+      Range rh = a.range(1, h);
       for (int64_t o = 0; o < w.out[2]; ++o) {
-        Range rw = inside(w, 2, o);
+        Range rw = a.range(2, o);
         kernels::worked(taps_of(rd, rh, rw));
         T total = 0;
         for (int64_t i = rd.first; i < rd.last; ++i)
@@ -383,14 +385,7 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
             for (int64_t k = rw.first; k < rw.last; ++k) {
               total += x[(i * w.in[1] + j) * w.in[2] + k];
             }
-        int64_t count = std::max<int64_t>(0, rd.last - rd.first) *
-                        std::max<int64_t>(0, rh.last - rh.first) *
-                        std::max<int64_t>(0, rw.last - rw.first);
-        double by = double(divisor ? divisor : count);
-        if (!divisor && count_padding) {  // in double: the product may overflow int64
-          by = double(covered(w, 0, d)) * double(covered(w, 1, h)) * double(covered(w, 2, o));
-        }
-        *y++ = count > 0 ? total / T(by) : T(0);
+        *y++ = total / T(a.part(0, d) * a.part(1, h) * a.part(2, o));
       }
     }
   }
@@ -398,23 +393,32 @@ void average_plane(const Window& w, bool count_padding, int64_t divisor, const T
 
 Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   const Tensor& self = args.tensor(0);
-  Window w =
-      window(name, self, n, args.ints(1), args.ints(2), args.ints(3), Ints(), args.boolean(4));
-  bool count_padding = args.boolean(5);
-  int64_t divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
-  SL_CHECK(!has_divisor || args.none(6) || divisor != 0, "divisor must be not zero");
-  if (pools_last(self, w)) return average_pool_last(self, w, count_padding, divisor);
+  Average a;
+  a.w = window(name, self, n, args.ints(1), args.ints(2), args.ints(3), Ints(), args.boolean(4));
+  const Window& w = a.w;
+  a.count_padding = args.boolean(5);
+  a.divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
+  SL_CHECK(!has_divisor || args.none(6) || a.divisor != 0, "divisor must be not zero");
+  if (pools_last(self, w)) return average_pool_last(self, w, a.count_padding, a.divisor);
   bool integers = self.dtype() == ScalarType::Int64;
   ScalarType computed = integers ? ScalarType::Float64 : computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
+  Working<double> columns(size_t(w.out[2]));
+  for (int64_t o = 0; o < w.out[2]; ++o) columns[size_t(o)] = a.part(2, o);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);
-    const T* from = x.data<T>();
-    T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
       for (int64_t p = begin; p < end; ++p) {
-        average_plane(w, count_padding, divisor, from + p * w.in_pixels(), to + p * w.out_pixels());
+        const T* from = x.data<T>() + p * w.in_pixels();
+        T* to = y.data<T>() + p * w.out_pixels();
+        if constexpr (std::is_same_v<T, float>) {
+          if (n < 3) {
+            average_plane_of_floats(a, columns.data(), from, to);
+            continue;
+          }
+        }
+        average_plane(a, from, to);
       }
     });
   });
