@@ -84,3 +84,23 @@ def test_norm_writes_its_output(engine):
     x, y = scriptlang.tensor([[3.0, 4.0], [6.0, 8.0]]), scriptlang.zeros(5)
     assert run(engine, "torch.norm(x, 2, 1, out=y); return y", x, y).tolist() == [5, 10]
     assert run(engine, "torch.norm(x, dim=1, out=y); return y", x, y).tolist() == [5, 10]
+
+
+@pytest.mark.parametrize("line", ["torch.add(y, x, out=y)", "torch.mul(x, y, out=y)"])
+@pytest.mark.parametrize("shape", [[3], [1, 3]])
+def test_an_output_that_is_an_input_keeps_its_shape(engine, line, shape):
+    x, y = scriptlang.ones(2, 3), scriptlang.ones(shape)
+    of = re.escape(f"output with shape {shape} doesn't match the broadcast shape [2, 3]")
+    with pytest.raises(RuntimeError, match=of):
+        run(engine, f"{line}; return y", x, y)
+    assert y.tolist() == scriptlang.ones(shape).tolist()
+    z = scriptlang.ones(2, 3)
+    assert run(engine, f"{line}; return y", x, z).tolist() == z.tolist()
+
+
+def test_where_writes_its_output(engine):
+    x, y = scriptlang.tensor([1.0, -2.0, 3.0]), scriptlang.zeros(0)
+    assert run(engine, "torch.where(x > 0, x, -x, out=y); return y", x, y).tolist() == [1, 2, 3]
+    z = scriptlang.zeros(3)
+    assert scriptlang.where(x > 0, x, -x, out=z) is z
+    assert z.tolist() == [1, 2, 3]

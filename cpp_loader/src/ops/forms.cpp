@@ -47,10 +47,18 @@ void store(const Tensor& to, const Tensor& value) {
   copy_into(to, value);
 }
 
+namespace {
+
+void check_shape(const Tensor& to, const Tensor& value) {
+  SL_CHECK(value.sizes() == to.sizes(), "output with shape ", to_string(to.sizes()),
+           " doesn't match the broadcast shape ", to_string(value.sizes()));
+}
+
+}  // namespace
+
 void change(const Tensor& self, const Tensor& value) {
   check_category(value, self);
-  SL_CHECK(value.sizes() == self.sizes(), "output with shape ", to_string(self.sizes()),
-           " doesn't match the broadcast shape ", to_string(value.sizes()));
+  check_shape(self, value);
   store(self, value);
 }
 
@@ -89,6 +97,12 @@ void check_apart_from(const Value& to, const Value& read, bool same) {
   }
 }
 
+// An output that is an input, too, keeps its shape.
+void check_own_shape(const Value& to, const Value& read, const Value& made) {
+  if (!to.is_tensor() || !read.is_tensor() || !to.as_tensor().is(read.as_tensor())) return;
+  check_shape(to.as_tensor(), made.as_tensor());
+}
+
 void run_out(OpFn base, int outs, bool exact, Sharing sharing, Context& ctx, Args args,
              Value* results) {
   constexpr int kMost = 16;
@@ -100,6 +114,9 @@ void run_out(OpFn base, int outs, bool exact, Sharing sharing, Context& ctx, Arg
     if (to.is_tensor()) check_apart_from(to, args[i % inputs], sharing == Sharing::same);
   }
   base(ctx, Args(args.data(), inputs), made);
+  for (int i = 0; sharing == Sharing::same && i < inputs * outs; ++i) {
+    check_own_shape(args[inputs + i / inputs], args[i % inputs], made[i / inputs]);
+  }
   for (int i = 0; exact && i < outs; ++i) check_type(args[inputs + i], made[i]);
   for (int i = 0; i < outs; ++i) {
     store_each(args[inputs + i], made[i]);

@@ -84,8 +84,10 @@ def nonzero(input: Any, *, as_tuple: Any = False) -> Any:
     )
 
 
-def where(condition: Any, *values: Any) -> Any:
+def where(condition: Any, *values: Any, out: Any = None) -> Any:
     """Elementwise choice between two values; for a condition alone, the indices where it holds."""
+    if out is not None:
+        return call("aten::where", (condition, *values), {"out": out})
     return (
         call("aten::where", (condition, *values))
         if values

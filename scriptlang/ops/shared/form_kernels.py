@@ -35,6 +35,8 @@ def out_kernel(kernel: Callable, count: int, kind: str, sharing: str) -> Callabl
             given, exact = READERS_OF_TYPE[kind](given, outs[0])
         result = kernel(*given)
         results = result if count > 1 else (result,)
+        if sharing == "same":
+            check_own_shapes(given, outs, results)
         if exact:
             for target, value in zip(outs, results):
                 check_type(target, value)
@@ -137,6 +139,16 @@ def check_outputs_apart(given: tuple, outs: tuple, sharing: str) -> None:
             for target in outs:
                 if isinstance(t, Tensor) and isinstance(target, Tensor):
                     check_apart(target, t, sharing == "same")
+
+
+def check_own_shapes(given: tuple, outs: tuple, results: tuple) -> None:
+    """Raise if an output that is an input, too, would take another shape."""
+    for target, made in zip(outs, results):
+        if any(x is target for x in given) and target._size != made._size:
+            raise RuntimeError(
+                f"output with shape {list(target._size)} doesn't match the broadcast shape "
+                f"{list(made._size)}"
+            )
 
 
 def creation_kernel(kernel: Callable) -> Callable:
