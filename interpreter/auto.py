@@ -104,11 +104,16 @@ def classes_for(
     none."""
     if not args and not kwargs or function.ready() is not None:
         return NONE
+    from .prepare import fused_code, running_code
     from .reach import calls_by_name, classes_behind, reachable
+
+    # The code that will most likely run: nothing is compiled twice.
+    code_of = fused_code if "native" in available() else running_code
 
     def find() -> str:
         try:
-            return "yes" if any(map(calls_by_name, reachable(function).values())) else "no"
+            codes = reachable(function, code_of=code_of).values()
+            return "yes" if any(map(calls_by_name, codes)) else "no"
         except (CompileError, GraphError):
             return "no"  # the error is raised when the function is called
 
