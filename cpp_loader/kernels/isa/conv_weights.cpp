@@ -127,12 +127,16 @@ void gradient(const ConvWeights<T>& c) {
     batch.fill(c, first, count);
     batch.add(count, first == 0, sums);
   }
-  for (int64_t o = 0; o < s.outputs; ++o)
-    for (int64_t channel = 0; channel < s.channels; ++channel) {
-      const T* from = sums + channel * s.outputs + o;
-      T* to = c.dw + (o * s.channels + channel) * taps;
-      for (int64_t tap = 0; tap < taps; ++tap) to[tap] = from[tap * matrix];
-    }
+  constexpr int64_t kTogether = 16;  // outputs whose rows of weights are written side by side
+  for (int64_t o = 0; o < s.outputs; o += kTogether) {
+    const int64_t count = min_of(kTogether, s.outputs - o), row = s.channels * taps;
+    for (int64_t channel = 0; channel < s.channels; ++channel)
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        const T* from = sums + tap * matrix + channel * s.outputs + o;
+        T* to = c.dw + (o * s.channels + channel) * taps + tap;
+        for (int64_t i = 0; i < count; ++i) to[i * row] = from[i];
+      }
+  }
   worked(taps * matrix);
 }
 

@@ -19,6 +19,21 @@ using kernels::ConvShape;
 
 namespace {
 
+// Calls f(from, to) for the kernels of weights [groups][channels][outputs], which go to [groups]
+// [outputs][channels]. Some outputs at a time, so that neither side leaves the cache.
+template <class F>
+void for_kernels(int64_t groups, int64_t channels, int64_t outputs, F f) {
+  constexpr int64_t kTogether = 16;
+  for (int64_t g = 0; g < groups; ++g)
+    for (int64_t first = 0; first < outputs; first += kTogether) {
+      const int64_t last = std::min(outputs, first + kTogether);
+      for (int64_t c = 0; c < channels; ++c)
+        for (int64_t o = first; o < last; ++o) {
+          f((g * channels + c) * outputs + o, (g * outputs + o) * channels + c);
+        }
+    }
+}
+
 // Rearranges weights [groups * channels][outputs][taps] to [groups * outputs][channels][taps], with
 // each kernel turned round.
 template <class T>
@@ -29,14 +44,12 @@ Tensor turned(const Tensor& w, int64_t groups) {
   sizes[1] = channels;
   Tensor made = Tensor::empty(sizes, w.dtype());
   const int64_t taps = w.numel() / (w.size(0) * w.size(1));
-  T* to = made.data<T>();
-  for (int64_t g = 0; g < groups; ++g)
-    for (int64_t o = 0; o < outputs; ++o)
-      for (int64_t c = 0; c < channels; ++c) {
-        const T* from = w.data<T>() + ((g * channels + c) * outputs + o) * taps;
-        for (int64_t t = taps; t-- > 0;) *to++ = from[t];
-        kernels::worked(taps);
-      }
+  for_kernels(groups, channels, outputs, [&](int64_t from, int64_t to) {
+    const T* kernel = w.data<T>() + from * taps;
+    T* at = made.data<T>() + to * taps;
+    for (int64_t t = 0; t < taps; ++t) at[t] = kernel[taps - 1 - t];
+    kernels::worked(taps);
+  });
   return made;
 }
 
@@ -139,21 +152,22 @@ class Phases {
   }
 
   // The taps of a phase for an ordinary convolution: [groups * outputs][channels][taps], flipped.
+  // Returns where the next phase's go.
   T* gather_taps(const Part& part, int64_t i, int64_t j, int64_t k, T* to) const {
-    const int64_t plane = axes_[1].kernel * axes_[2].kernel, taps = axes_[0].kernel * plane;
-    for (int64_t g = 0; g < groups_; ++g)
-      for (int64_t o = 0; o < outputs_; ++o)
-        for (int64_t c = 0; c < channels_; ++c) {
-          const T* from = w_.data<T>() + ((g * channels_ + c) * outputs_ + o) * taps;
-          for (int64_t d = part.axes[0].taps; d-- > 0;)
-            for (int64_t h = part.axes[1].taps; h-- > 0;)
-              for (int64_t v = part.axes[2].taps; v-- > 0;) {
-                *to++ = from[(i + d * axes_[0].stride) * plane +
-                             (j + h * axes_[1].stride) * axes_[2].kernel + k + v * axes_[2].stride];
-              }
-          kernels::worked(part.taps());
-        }
-    return to;
+    const int64_t plane = axes_[1].kernel * axes_[2].kernel, all = axes_[0].kernel * plane;
+    const int64_t taps = part.taps();
+    for_kernels(groups_, channels_, outputs_, [&](int64_t from_at, int64_t to_at) {
+      const T* from = w_.data<T>() + from_at * all;
+      T* at = to + to_at * taps;
+      for (int64_t d = part.axes[0].taps; d-- > 0;)
+        for (int64_t h = part.axes[1].taps; h-- > 0;)
+          for (int64_t v = part.axes[2].taps; v-- > 0;) {
+            *at++ = from[(i + d * axes_[0].stride) * plane +
+                         (j + h * axes_[1].stride) * axes_[2].kernel + k + v * axes_[2].stride];
+          }
+      kernels::worked(taps);
+    });
+    return to + groups_ * outputs_ * channels_ * taps;
   }
 
   // How many zeros before and after the input the phases read.
