@@ -67,66 +67,63 @@ SL_INLINE void copy_row(int64_t n, const T* from, T* to) {
   }
 }
 
-// Stores even and odd columns separately.
-template <class T, int... I>
-SL_INLINE void part_columns(const T* from, T* even, T* odd, std::integer_sequence<int, I...>) {
-  const Vector<T> a = load(from), b = load(from + kLanes<T>);
-  store(even, __builtin_shufflevector(a, b, (2 * I)...));
-  store(odd, __builtin_shufflevector(a, b, (2 * I + 1)...));
-}
-
-// Fills a row with stride 2. Its padding has been zeroed before.
+// Fills rows with stride 2: even columns of the frame first, then odd ones. Their padding has been
+// zeroed before.
 template <class T>
-SL_INLINE void part_row(const ConvShape& s, const Frame& f, const T* from, T* to) {
+SL_NOINLINE void part_rows(const ConvShape& s, const Frame& f, int64_t rows, const T* x, T* to) {
   constexpr int W = kLanes<T>;
-  const int64_t pad = s.padding[2], width = s.in[2];
-  int64_t i = 0;
-  auto one = [&](int64_t column) SL_ALWAYS {
-    const int64_t at = column + pad;
-    to[(at & 1) * f.run + at / 2] = from[column];
-  };
-  auto many = [&](int64_t column) SL_ALWAYS {
-    T* even = to + (column + pad) / 2;
-    part_columns<T>(from + column, even, even + f.run, std::make_integer_sequence<int, W>{});
-  };
-  if (pad & 1 && width > 0) one(i++);
-  const int64_t first = i;
-  for (; i + 2 * W <= width; i += 2 * W) many(i);
-  if (i > first && width - i > 1) {
-    i = width - 2 * W - ((width - first) & 1);
-    many(i);
-    i += 2 * W;
+  const int64_t width = s.in[2], pad = s.padding[2], run = f.run, row = f.row;
+  if (width == 0) return;
+  const int64_t alone = pad & 1;  // the first column, if it is an odd one
+  const int64_t pairs = (width - alone) >> 1, whole = pairs - pairs % W;
+  for (; rows > 0; --rows, x += width, to += row) {
+    const T* from = x + alone;
+    T *even = to + ((pad + alone) >> 1), *odd = even + run;
+    if (alone) odd[-1] = *x;
+    const auto many = [&](int64_t i) SL_ALWAYS {
+      const Halves<T> parts = halves<T>(load(from + 2 * i), load(from + 2 * i + W));
+      store(even + i, parts.even);
+      store(odd + i, parts.odd);
+    };
+    for (int64_t i = 0; i < whole; i += W) many(i);
+    if (whole == 0) {
+      for (int64_t i = 0; i < pairs; ++i) {
+        even[i] = from[2 * i];
+        odd[i] = from[2 * i + 1];
+      }
+    } else if (whole < pairs) {
+      many(pairs - W);
+    }
+    if ((width - alone) & 1) even[pairs] = from[2 * pairs];
   }
-  for (; i < width; ++i) one(i);
 }
 
 // Frames one channel. If the padding of `to` is zero already, it is left alone.
 template <class T>
 void frame_channel(const ConvShape& s, const Frame& f, const T* x, T* to, bool is_padded = false) {
   const bool known = s.stride[2] <= 2;
-  if (known && !is_padded) __builtin_memset(to, 0, static_cast<size_t>(f.volume) * sizeof(T));
-  for (int64_t d = 0; d < f.depth; ++d)
-    for (int64_t h = 0; h < f.height; ++h, to += f.row) {
-      const int64_t from_d = d - s.padding[0], from_h = h - s.padding[1];
-      if (from_d < 0 || from_d >= s.in[0] || from_h < 0 || from_h >= s.in[1]) {
-        if (!known) __builtin_memset(to, 0, static_cast<size_t>(f.row) * sizeof(T));
-        continue;
-      }
-      const T* from = x + (from_d * s.in[1] + from_h) * s.in[2];
-      if (s.stride[2] == 1) copy_row(s.in[2], from, to + s.padding[2]);
-      else if (known) part_row(s, f, from, to);
-      else frame_row(s, f, from, to);
+  if (!is_padded) __builtin_memset(to, 0, static_cast<size_t>(f.volume) * sizeof(T));
+  to += s.padding[0] * f.plane + s.padding[1] * f.row;
+  for (int64_t d = 0; d < s.in[0]; ++d, to += f.plane) {
+    if (s.stride[2] == 2) part_rows(s, f, s.in[1], x, to);
+    for (int64_t h = 0; h < s.in[1]; ++h, x += s.in[2]) {
+      if (s.stride[2] == 1) copy_row(s.in[2], x, to + h * f.row + s.padding[2]);
+      else if (!known) frame_row(s, f, x, to + h * f.row);
     }
+  }
 }
 
 template <class T>
 void frame_input(const ConvShape& s, const Frame& f, const T* x, T* to) {
-  int64_t rows = f.depth * f.height;
-  int64_t grain = max_of(1, 65536 / max_of(1, f.row));
-  if (s.channels * rows <= grain) {
-    for (int64_t channel = 0; channel < s.channels; ++channel) {
-      frame_channel(s, f, x + channel * s.in_pixels(), to + channel * f.volume);
-    }
+  const int64_t rows = f.depth * f.height, threads = thread_count();
+  const int64_t grain = max_of(1, 65536 / max_of(1, f.row));
+  if (threads == 1 || s.channels >= 2 * threads || s.channels * rows <= grain) {
+    parallel_for(s.channels, grain / max_of(1, rows) + 1, [&](int64_t begin, int64_t end) {
+      for (int64_t channel = begin; channel < end; ++channel) {
+        frame_channel(s, f, x + channel * s.in_pixels(), to + channel * f.volume);
+        worked(f.volume);
+      }
+    });
     return;
   }
   parallel_for(s.channels * rows, grain, [&](int64_t begin, int64_t end) {

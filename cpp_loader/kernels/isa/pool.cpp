@@ -80,22 +80,15 @@ SL_INLINE Vector<float> column_of(const PoolRow& r, const float* x, F f) {
   return all;
 }
 
-template <int First, int... I>
-SL_INLINE Vector<float> every_second(Vector<float> a, Vector<float> b,
-                                     std::integer_sequence<int, I...>) {
-  return __builtin_shufflevector(a, b, (First + 2 * I)...);
-}
-
 // The elements under one tap of W neighbouring windows, of which the first begins at `x`. It reads
 // nothing outside of these windows, which have more than one column if Stride is 2.
 template <int Stride, int Rows, class F>
 SL_INLINE Vector<float> under_tap(const PoolRow& r, const float* x, int64_t shift, F f) {
-  constexpr auto kAll = std::make_integer_sequence<int, W>{};
   if constexpr (Stride == 1) return column_of<Rows>(r, x + shift, f);
   const bool even = shift == 0;
   const float* from = x + shift - (even ? 0 : 1);
   const Vector<float> a = column_of<Rows>(r, from, f), b = column_of<Rows>(r, from + W, f);
-  return even ? every_second<0>(a, b, kAll) : every_second<1>(a, b, kAll);
+  return even ? halves<float>(a, b).even : halves<float>(a, b).odd;
 }
 
 // Results [first, last), W or more, of windows that lie inside the rows. `Window` is the number of

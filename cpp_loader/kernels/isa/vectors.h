@@ -203,6 +203,28 @@ SL_INLINE V at_most(V x, V high) {
 }
 #endif
 
+// Elements 0, 2, 4, ... and 1, 3, 5, ... of two vectors.
+template <class T>
+struct Halves {
+  Vector<T> even, odd;
+};
+template <class T, int... I>
+SL_INLINE Halves<T> halves_of(Vector<T> a, Vector<T> b, std::integer_sequence<int, I...>) {
+  return {__builtin_shufflevector(a, b, (2 * I)...), __builtin_shufflevector(a, b, (2 * I + 1)...)};
+}
+template <class T>
+SL_INLINE Halves<T> halves(Vector<T> a, Vector<T> b) {
+#if defined(__AVX2__) && !defined(__AVX512F__)
+  if constexpr (sizeof(T) == 4) {  // four instructions, where compilers make six slower ones
+    const __m256 low = _mm256_permute2f128_ps((__m256)a, (__m256)b, 0x20);
+    const __m256 high = _mm256_permute2f128_ps((__m256)a, (__m256)b, 0x31);
+    return {(Vector<T>)_mm256_shuffle_ps(low, high, 0x88),
+            (Vector<T>)_mm256_shuffle_ps(low, high, 0xdd)};
+  }
+#endif
+  return halves_of<T>(a, b, std::make_integer_sequence<int, kLanes<T>>{});
+}
+
 SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
 SL_INLINE void prefetch_second(const void* p) { __builtin_prefetch(p, 0, 2); }
 
