@@ -2,6 +2,7 @@
 // time. In planes, a vector holds neighbouring results of a row.
 #include "../pool.h"
 
+#include "../stop.h"
 #include "entry.h"
 #include "vectors.h"
 
@@ -149,6 +150,21 @@ SL_NOINLINE void single_maxima(const PoolRow& r, int64_t first, int64_t last) {
   }
 }
 
+constexpr int64_t kStretch = 1 << 20;  // elements of windows between two checks for a stop
+
+// Calls f(first, last) for stretches of results, checking for a stop between them. Stretches have W
+// results or more if all together do.
+template <class F>
+SL_INLINE void in_stretches(const PoolRow& r, int64_t first, int64_t last, F f) {
+  const int64_t window = max_of(1, r.rows * min_of(r.columns, r.width));
+  const int64_t most = max_of(W, kStretch / window);
+  for (; last - first >= 2 * most; first += most) {
+    f(r, first, first + most);
+    worked(most * window);
+  }
+  if (first < last) f(r, first, last);
+}
+
 // Results whose windows reach beyond the row, or are too few or too far apart for a vector, are
 // computed one by one.
 void maximum_row(const PoolRow& r) {
@@ -158,9 +174,9 @@ void maximum_row(const PoolRow& r) {
   last = last < 0 ? 0 : min_of(r.results, last / r.stride + 1);
   const InnerMaxima inner = inner_maxima_of(r);
   if (last - first < W || inner == nullptr) first = last = 0;
-  single_maxima(r, 0, first);
-  if (first < last) inner(r, first, last);
-  single_maxima(r, last, r.results);
+  in_stretches(r, 0, first, single_maxima);
+  in_stretches(r, first, last, inner);
+  in_stretches(r, last, r.results, single_maxima);
 }
 
 SL_NOINLINE void maximum(const PoolWindow& w) { reduce(w, Maximum{}, 1.0f); }
