@@ -6,6 +6,7 @@
 #include "../kernels/kernel_set.h"
 #include "../kernels/parallel.h"
 #include "harness.h"
+#include "stops.h"
 
 using namespace scriptlang::kernels;
 
@@ -146,6 +147,21 @@ TEST(one_channel_in_several_stretches_of_rows) {
     check(set, shape(1, 1, 1, 20000, 9, 3, 1, 1, 1), false);
   });
 }
+TEST(one_channel_stops_in_a_long_row) {
+  for_sets([](const KernelSet& set) {
+    const ConvShape s = shape(1, 1, 1, 1, 40000, 20000, 1, 0, 1);
+    const std::vector<float> x(size_t(s.in[2]), 1.0f), w(size_t(s.kernel[2]), 1.0f);
+    std::vector<float> y(size_t(s.out[2]), 7.0f);
+    Conv<float> c;
+    c.shape = s;
+    c.x = x.data();
+    c.w = w.data();
+    c.y = y.data();
+    CHECK(test::stops([&] { set.conv_f32->convolve(c); }));
+    CHECK(y.back() == 7.0f);
+  });
+}
+
 TEST(groups_follow_each_other) {
   constexpr int64_t kGroups = 3;
   auto alike = [](const KernelSet& set, const ConvShape& s, bool with_bias) {

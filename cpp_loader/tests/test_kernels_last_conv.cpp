@@ -7,6 +7,7 @@
 #include "../kernels/kernel_set.h"
 #include "../kernels/parallel.h"
 #include "harness.h"
+#include "stops.h"
 
 using namespace scriptlang::kernels;
 
@@ -230,7 +231,8 @@ TEST(rows_of_pools) {
             for (int64_t dilation : {1, 2})
               for (int64_t padding : {0, 1, 3}) {
                 // Exactly as long as needed: a sanitizer sees what is read beyond.
-                std::vector<float> x = noise(random, rows * width);
+                const std::vector<float> more = noise(random, rows * width);
+                std::vector<float> x(more.begin(), more.begin() + rows * width);
                 const bool numbers = width % 2 == 0;
                 if (!numbers) x[size_t(width / 2)] = std::numeric_limits<float>::quiet_NaN();
                 const int64_t results = (width + 2 * padding) / stride + 1;
@@ -256,6 +258,53 @@ TEST(rows_of_pools) {
                   CHECK(std::isnan(sum) ? std::isnan(made) : std::abs(made - sum) < 1e-5f);
                 }
               }
+}
+
+// One row may be the work of minutes: of windows that lie inside it, and of those that do not. It
+// is left before its last result.
+TEST(maxima_of_a_long_row_stop) {
+  const int64_t width = 60000, columns = 30000;
+  const std::vector<float> x(size_t(width), 1.0f);
+  for (int i = 0; usable_kernels(i) != nullptr; ++i)
+    for (int64_t stride : {1, 2, 3})
+      for (int64_t padding : {int64_t{0}, columns / 2}) {
+        std::vector<float> y(size_t((width + 2 * padding - columns) / stride + 1), 7.0f);
+        const PoolRow row{x.data(),          0,        1,   width, columns, stride, 1, padding,
+                          int64_t(y.size()), y.data(), true};
+        CHECK(test::stops([&] { usable_kernels(i)->pool->maximum_row(row); }));
+        CHECK(y.back() == 7.0f);
+      }
+}
+
+TEST(depthwise_stops_in_a_long_row) {
+  for (int i = 0; usable_kernels(i) != nullptr; ++i)
+    for (int64_t padding : {0, 10000}) {
+      ConvShape s;
+      s.channels = s.outputs = 1;
+      s.in[2] = 40000;
+      s.kernel[2] = 20000;
+      s.padding[2] = padding;
+      s.out[2] = s.in[2] + 2 * padding - s.kernel[2] + 1;
+      const LastConvFunctions& f = *usable_kernels(i)->last_conv;
+      const int64_t groups = 4;
+      const std::vector<float> x(size_t(groups * s.in[2]), 1.0f);
+      const std::vector<float> w(size_t(groups * s.kernel[2]), 1.0f);
+      std::vector<float> y(size_t(groups * s.out[2]), 7.0f);
+      std::vector<float> packed(size_t(f.packed_size(s, groups, ConvWay::kDepthwise)));
+      f.pack(s, groups, ConvWay::kDepthwise, w.data(), packed.data());
+      LastConv c;
+      c.shape = s;
+      c.groups = groups;
+      c.way = ConvWay::kDepthwise;
+      c.x = x.data();
+      c.x_channel = 1;
+      c.x_row = groups * s.in[2];
+      c.x_column = groups;
+      c.packed = packed.data();
+      c.y = y.data();
+      CHECK(test::stops([&] { f.convolve(c); }));
+      CHECK(y.back() == 7.0f);
+    }
 }
 
 int main(int count, char** arguments) { return test::main(count, arguments); }

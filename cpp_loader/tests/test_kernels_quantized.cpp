@@ -8,6 +8,7 @@
 
 #include "../kernels/kernel_set.h"
 #include "harness.h"
+#include "stops.h"
 
 using namespace scriptlang::kernels;
 
@@ -231,4 +232,29 @@ TEST(depthwise_rows) {
     CHECK_EQ(wrong, 0);
   });
 }
+
+TEST(depthwise_stops_in_a_long_row) {
+  constexpr int64_t pixels = 20000, taps = 20000, width = 96;
+  const std::vector<uint8_t> x(size_t(pixels + taps), 1);
+  const std::vector<float> w(size_t(taps * width), 1.0f), bias(128), factor(128, 1.0f);
+  std::vector<const uint8_t*> at;
+  for (int64_t tap = 0; tap < taps; ++tap) at.push_back(x.data() + tap);
+  every_set([&](const KernelSet& set) {
+    std::vector<uint8_t> y(size_t(pixels), 7);
+    DepthwiseRow r;
+    r.pixels = pixels;
+    r.channels = r.step = r.y_row = 1;
+    r.taps = taps;
+    r.x = at.data();
+    r.w = w.data();
+    r.w_row = width;
+    r.bias = bias.data();
+    r.factor = factor.data();
+    r.encoding = {1, 50, 0, 255, false};
+    r.y = y.data();
+    CHECK(test::stops([&] { set.quantized_rows->depthwise(r); }));
+    CHECK_EQ(int(y.back()), 7);
+  });
+}
+
 int main(int count, char** arguments) { return test::main(count, arguments); }

@@ -103,6 +103,14 @@ LONG: dict[str, str] = {
     ", None, [1, 1], [0, 0], [1, 1], 60)",
     "conv2d of groups": "torch.conv2d(torch.ones([1, 60, 900, 900]), torch.ones([60, 2, 201, 201])"
     ", None, [1, 1], [0, 0], [1, 1], 30)",
+    "conv1d of one channel": "torch.conv1d(torch.ones([1, 1, 3000000]), torch.ones([1, 1, 99999]))",
+    "conv1d depthwise": "torch.conv1d(torch.ones([1, 2, 3000000]), torch.ones([2, 1, 99999]), "
+    "None, [1], [0], [1], 2)",
+    "conv2d of a row, channels last": "torch.conv2d(torch.ones([1, 4, 1, 900000]).contiguous("
+    "memory_format=torch.channels_last), torch.ones([4, 4, 1, 99999]))",
+    "conv2d depthwise of a row, channels last": "torch.conv2d(torch.ones([1, 4, 1, 900000])."
+    "contiguous(memory_format=torch.channels_last), torch.ones([4, 1, 1, 99999]), None, [1, 1], "
+    "[0, 0], [1, 1], 4)",
     "conv2d channels last": "torch.conv2d(torch.ones([1, 60, 500, 500]).contiguous(memory_format="
     "torch.channels_last), torch.ones([60, 60, 101, 101]))",
     "conv3d": "torch.conv3d(torch.ones([1, 20, 60, 60, 60]), torch.ones([20, 20, 30, 30, 30]))",

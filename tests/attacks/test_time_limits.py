@@ -122,6 +122,7 @@ FEW = {
     "svd",
     "sort of ints",
     "fft",
+    "max_pool1d",
     "max_pool2d",
     "randperm",
     "multinomial",

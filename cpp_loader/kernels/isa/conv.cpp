@@ -410,8 +410,9 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
   one.activation = c.activation;
   one.row = s.stride[1] * f.row;
   one.y_row = width;
-  // Rows between two checks for a stop.
+  // Rows between two checks for a stop; in long rows there are checks, too.
   const int64_t stretch = max_of(12, kStretchWork / (width * taps));
+  const bool long_rows = width * taps > kStretchWork;
   for (int64_t o = 0; o < s.outputs; ++o) {
     one.w = c.w + o * taps;
     one.bias = splat(c.bias ? c.bias[o] : T(0));
@@ -422,7 +423,10 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
         const T* from = x + f.pixel(s, d, first, 0);
         T* y = c.y + ((o * s.out[0] + d) * rows + first) * width;
         int64_t at = 0;
-        for (; width - at > 4 * W; at += 4 * W) kColumns[4](one, count, from + at, y + at, end);
+        for (; width - at > 4 * W; at += 4 * W) {
+          kColumns[4](one, count, from + at, y + at, end);
+          if (long_rows) multiplied(count * 4 * W * taps);
+        }
         const int64_t left = ceil_div(width - at, W);
         at = max_of(0, width - left * W);  // overlap the last vectors rather than use a partial one
         kColumns[left](one, count, from + at, y + at, end);

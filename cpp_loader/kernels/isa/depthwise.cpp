@@ -20,6 +20,7 @@ constexpr int kTogether = 7;            // pixels of a piece
 constexpr int kBorderVectors = 4;       // of a pixel at the border, computed together
 constexpr int64_t kLowRows = 3;         // per thread: with fewer, too many rows are read twice
 constexpr int64_t kSmallWork = 50'000;  // multiply-adds that are not worth a thread
+constexpr int64_t kLongWork = 1 << 20;  // of a row: it is checked for a stop between its pixels
 
 // Neighbouring results of one row, and the taps that each of them sums up.
 struct Piece {
@@ -172,15 +173,21 @@ class Rows {
     const int64_t at = row * s.out[2] * c_.groups + first_;
     y_ = c_.y + at;
     added_ = c_.added ? c_.added + at : nullptr;
-    for (int64_t i = 0; i < left_; ++i) border(i);
+    const int64_t pixel = channels_ * s.kernel[1] * s.kernel[2];
+    const bool is_long = s.out[2] * pixel > kLongWork;
+    auto computed = [&](int64_t pixels) {
+      if (is_long) multiplied(pixels * pixel);
+    };
+    for (int64_t i = 0; i < left_; ++i, computed(1)) border(i);
     const int64_t inner = right_ - left_, count = ceil_div(inner, kTogether);
     for (int64_t i = 0; i < count; ++i) {
       const int64_t from = left_ + inner * i / count, to = left_ + inner * (i + 1) / count;
       begin(from, InsideTaps(s, 2, from));
       pieces_[to - from](p_, channels_);
+      computed(to - from);
     }
-    for (int64_t i = right_; i < s.out[2]; ++i) border(i);
-    multiplied(s.out[2] * channels_ * s.kernel[1] * s.kernel[2]);
+    for (int64_t i = right_; i < s.out[2]; ++i, computed(1)) border(i);
+    multiplied(s.out[2] * pixel);
     if (c_.finish == nullptr) return;
     if (channels_ == c_.groups) c_.finish(y_, 0, y_, 0, 1, s.out[2] * channels_);
     else c_.finish(y_, c_.groups, y_, c_.groups, s.out[2], channels_);

@@ -2,6 +2,7 @@
 // time. In planes, a vector holds neighbouring results of a row.
 #include "../pool.h"
 
+#include "../stop.h"
 #include "entry.h"
 #include "vectors.h"
 
@@ -160,6 +161,21 @@ SL_NOINLINE void single_sums(const PoolRow& r, int64_t first, int64_t last) {
   single_results(r, first, last, 0.0f, [](float sum, float x) SL_ALWAYS { return sum + x; });
 }
 
+constexpr int64_t kStretch = 1 << 20;  // elements of windows between two checks for a stop
+
+// Calls f(first, last) for stretches of results, checking for a stop between them. Stretches have W
+// results or more if all together do.
+template <class F>
+SL_INLINE void in_stretches(const PoolRow& r, int64_t first, int64_t last, F f) {
+  const int64_t window = max_of(1, r.rows * min_of(r.columns, r.width));
+  const int64_t most = max_of(W, kStretch / window);
+  for (; last - first >= 2 * most; first += most) {
+    f(r, first, first + most);
+    worked(most * window);
+  }
+  if (first < last) f(r, first, last);
+}
+
 // Results whose windows reach beyond the row, or are too few or too far apart for a vector, are
 // computed one by one.
 void row_of(const PoolRow& r, InnerResults inner, InnerResults singles) {
@@ -168,9 +184,9 @@ void row_of(const PoolRow& r, InnerResults inner, InnerResults singles) {
   int64_t last = r.width + r.padding - reach - 1;  // where the last window inside may begin
   last = last < 0 ? 0 : min_of(r.results, last / r.stride + 1);
   if (last - first < W || inner == nullptr) first = last = 0;
-  singles(r, 0, first);
-  if (first < last) inner(r, first, last);
-  singles(r, last, r.results);
+  in_stretches(r, 0, first, singles);
+  in_stretches(r, first, last, inner);
+  in_stretches(r, last, r.results, singles);
 }
 void maximum_row(const PoolRow& r) { row_of(r, inner_maxima_of(r), &single_maxima); }
 void sum_row(const PoolRow& r) { row_of(r, inner_sums_of(r), &single_sums); }

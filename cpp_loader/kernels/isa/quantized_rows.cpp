@@ -1,4 +1,5 @@
 // Conversion between numbers and codes, and pointwise operators on codes.
+#include "../stop.h"
 #include "codes.h"
 #include "entry.h"
 
@@ -146,7 +147,11 @@ SL_INLINE void depthwise_piece(const DepthwiseRow& r, int64_t pixel, int64_t cha
 }
 
 void depthwise(const DepthwiseRow& r) {
+  constexpr int64_t kLongWork = 1 << 20;  // multiply-adds between two checks for a stop
+  const int64_t work = r.channels * r.taps;
+  const bool is_long = r.pixels * work > kLongWork;
   for (int64_t pixel = 0; pixel < r.pixels; ++pixel) {
+    if (is_long) multiplied(work);
     int64_t channel = 0;
     for (; channel + kTogether * kWords <= r.channels; channel += kTogether * kWords) {
       depthwise_piece<kTogether>(r, pixel, channel);

@@ -56,6 +56,7 @@ void pool_line(const Windows& w, const uint8_t* image, int64_t channels, bool is
                uint8_t* to) {
   const kernels::QuantizedRowFunctions& rows = *kernels::kernels().quantized_rows;
   for (int64_t ow = 0; ow < w.out[1]; ++ow, to += channels) {
+    kernels::worked(w.kernel[0] * w.kernel[1]);
     bool first = true;
     for (int64_t kh = 0; kh < w.kernel[0]; ++kh) {
       int64_t ih = oh * w.stride[0] - w.padding[0] + kh * w.dilation[0];
