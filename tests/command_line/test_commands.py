@@ -18,7 +18,7 @@ from scriptlang.interpreter import engine as engines
 
 import scriptlang
 from scriptlang import Tensor, logs, nn
-from scriptlang.command_line import main
+from scriptlang.command_line import main, output
 from scriptlang.command_line.inputs import values_of
 from scriptlang.command_line.main import COMMANDS, InputError, parser
 from scriptlang.command_line.output import Output, Tree, clean, lines_of
@@ -349,6 +349,19 @@ def test_warnings_of_programs_are_remarks(tmp_path, capsys):
     said = capsys.readouterr().err
     assert said == "warning: the rate \\x1b[31mis another\n"
     assert main([*given, "--quiet"]) == 0 and not capsys.readouterr().err
+
+
+def test_a_remark_takes_the_place_of_progress(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(output, "WAIT", 0.01)
+    out = Output()
+    with out.working("reading"):
+        while "reading" not in (said := capsys.readouterr().err):
+            pass
+        out.remark("warning: slow")
+        assert "\r\x1b[Kwarning: slow\n" in capsys.readouterr().err
+    out.remark("done")
+    assert said.startswith("\rreading ... ") and capsys.readouterr().err.endswith("done\n")
 
 
 def test_narrow_terminals_keep_numbers(monkeypatch, capsys):
