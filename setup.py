@@ -110,7 +110,8 @@ class NativeEngine(OptionalExtension):
         """Where CMake builds.  That of an editable install stays, so that installing again after a
         change compiles what has changed only: setuptools gives a new folder each time."""
         if self.inplace or getattr(self, "editable_mode", False):
-            return ROOT / "build" / f"editable-{sysconfig.get_platform()}-{sys.version_info[1]}"
+            version = f"{sys.version_info[1]}{getattr(sys, 'abiflags', '')}"  # 13t: without a lock
+            return ROOT / "build" / f"editable-{sysconfig.get_platform()}-{version}"
         return pathlib.Path(self.build_temp).resolve() / "native"
 
     @staticmethod

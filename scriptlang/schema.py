@@ -125,6 +125,18 @@ class Schema:
         return self.overload
 
     @cached_property
+    def inputs(self) -> tuple[Argument, ...]:
+        """The arguments without the object of a method, which is the first: it is named `self`, or
+        its class has the method."""
+        first = self.arguments[0] if self.arguments else None
+        short = self.name.rpartition(".")[2]
+        is_bound = first is not None and (
+            first.name == "self"
+            or (isinstance(first.type, T.ClassType) and short in first.type.methods)
+        )
+        return self.arguments[is_bound:]
+
+    @cached_property
     def is_mutable(self) -> bool:
         return any(a.alias and a.alias.is_write for a in self.arguments)
 

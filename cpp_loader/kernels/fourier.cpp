@@ -166,7 +166,9 @@ void Fourier<T>::make_parts(int lanes) {
 template <class T>
 std::shared_ptr<const Fourier<T>> Fourier<T>::of(int64_t n) {
   using Kept = std::shared_ptr<const Fourier>;
-  thread_local std::vector<Kept> kept;
+  thread_local std::unique_ptr<std::vector<Kept>> held;  // small, as thread.h wants it
+  if (!held) held = std::make_unique<std::vector<Kept>>();
+  std::vector<Kept>& kept = *held;
   auto at = std::find_if(kept.begin(), kept.end(), [&](auto& f) { return f->plan_.n == n; });
   if (at != kept.end()) {
     std::rotate(kept.begin(), at, at + 1);  // most recently used first

@@ -38,9 +38,9 @@ struct Names {
 const Names* names = nullptr;
 
 bool holds(nb::handle program, nb::handle function, PyObject* trainable) {
-  return watched && watched->m_direct.get(function).is(program) &&
-         watched->m_tracer.get(watched->calls).is_none() &&
-         watched->m_trainable.get(watched->calls).ptr() == trainable;
+  return watched && watched->m_direct.is(function, program) &&
+         watched->m_tracer.is(watched->calls, Py_None) &&
+         watched->m_trainable.is(watched->calls, trainable);
 }
 
 const Limits& no_limits() {
@@ -54,8 +54,10 @@ const Limits& no_limits() {
 
 // The result of the program; null without an exception if the call has to become `_call_`.
 PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, const Given& given) {
-  watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
-  if (watched->m_is_ahead.get(watched->generator).is(Py_True)) {
+  if (!watched->m_last.is(watched->calls, function)) {
+    watched->m_last.set(watched->calls.ptr(), nb::borrow(function));
+  }
+  if (watched->m_is_ahead.is(watched->generator, Py_True)) {
     nb::object done =
         nb::steal(PyObject_CallMethodNoArgs(watched->generator.ptr(), names->hand_over));
     if (!done.is_valid()) return nullptr;
@@ -82,14 +84,21 @@ void translate(nb::handle program) {
 }
 
 PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
-  const Caller& c = *reinterpret_cast<Caller*>(self);
-  if (c.program) {
-    // References of our own, since another thread may call `_enter_` meanwhile.
-    nb::object program = nb::borrow(c.program), function = nb::borrow(c.function);
-    nb::object first = nb::borrow(c.first);
+  // References of our own, since another thread may call `_enter_` meanwhile.
+  nb::object program, function, first;
+  PyObject* trainable = nullptr;
+  {
+    nb::ft_object_guard guard(self);
+    const Caller& c = *reinterpret_cast<Caller*>(self);
+    if (c.program) {
+      program = nb::borrow(c.program), function = nb::borrow(c.function);
+      first = nb::borrow(c.first), trainable = c.trainable;
+    }
+  }
+  if (program.is_valid()) {
     Given given{first.ptr(), args, size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded([&]() -> PyObject* {
-      if (!holds(program, function, c.trainable)) return nullptr;
+      if (!holds(program, function, trainable)) return nullptr;
       return run_program(self, program, function, given);
     });
     if (result) return result;
@@ -108,10 +117,14 @@ void put(PyObject* self, nb::object program, nb::object function, nb::object fir
   Caller& c = *reinterpret_cast<Caller*>(self);
   nb::object trainable;
   if (program.is_valid()) trainable = nb::borrow(watched->m_trainable.get(watched->calls));
-  PyObject* old[] = {std::exchange(c.program, program.release().ptr()),
-                     std::exchange(c.function, function.release().ptr()),
-                     std::exchange(c.first, first.release().ptr()),
-                     std::exchange(c.trainable, trainable.release().ptr())};
+  PyObject* old[4];
+  {
+    nb::ft_object_guard guard(self);
+    old[0] = std::exchange(c.program, program.release().ptr());
+    old[1] = std::exchange(c.function, function.release().ptr());
+    old[2] = std::exchange(c.first, first.release().ptr());
+    old[3] = std::exchange(c.trainable, trainable.release().ptr());
+  }
   for (PyObject* object : old) Py_XDECREF(object);
 }
 

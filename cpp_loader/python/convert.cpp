@@ -12,6 +12,22 @@ namespace scriptlang::python {
 
 // ---- containers
 
+// A list or dict as nobody can change it while it is converted. With the GIL, it is itself that. A
+// copy lives as long as `seen_`, which knows elements by their addresses.
+template <class T>
+T ToNative::own(nb::handle value) {
+#if defined(NB_FREE_THREADED)
+  nb::object copy =
+      nb::steal(PyList_Check(value.ptr()) ? PyList_GetSlice(value.ptr(), 0, PY_SSIZE_T_MAX)
+                                          : PyDict_Copy(value.ptr()));
+  if (!copy.is_valid()) throw nb::python_error();
+  owned_.push_back(copy);
+  return nb::borrow<T>(copy);
+#else
+  return nb::borrow<T>(value);
+#endif
+}
+
 Value ToNative::list_of(nb::handle value, int depth) {
   if (const Value* seen = seen_.find(value.ptr())) return *seen;
   if (mirrors_) {
@@ -20,7 +36,7 @@ Value ToNative::list_of(nb::handle value, int depth) {
   Ref<List> list = List::make();
   seen_.emplace(value.ptr(), list);
   if (mirrors_) mirrors_->add(list, nb::borrow(value));
-  for (nb::handle item : nb::borrow<nb::list>(value)) { list->push((*this)(item, depth + 1)); }
+  for (nb::handle item : own<nb::list>(value)) { list->push((*this)(item, depth + 1)); }
   return list;
 }
 
@@ -32,7 +48,7 @@ Value ToNative::dict_of(nb::handle value, int depth) {
   Ref<Dict> dict = Dict::make();
   seen_.emplace(value.ptr(), dict);
   if (mirrors_) mirrors_->add(dict, nb::borrow(value));
-  for (auto [k, v] : nb::borrow<nb::dict>(value)) {
+  for (auto [k, v] : own<nb::dict>(value)) {
     dict->set((*this)(k, depth + 1), (*this)(v, depth + 1));
   }
   return dict;

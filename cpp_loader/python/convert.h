@@ -26,6 +26,8 @@ struct NativeObject {
   Ref<Object> object;
   DomainRef domain;
   bool whole = true;  // false while a thread is filling the slots
+  bool is_whole() const { return __atomic_load_n(&whole, __ATOMIC_ACQUIRE); }
+  void set_whole() { __atomic_store_n(&whole, true, __ATOMIC_RELEASE); }
   // The Tensors that reads of the slots have returned last, so that later reads return the same
   // ones.
   struct Read {
@@ -33,6 +35,8 @@ struct NativeObject {
     nb::object tensor;
   };
   mutable std::vector<Read> reads{};
+  // Notes a read of a slot, if it has a value. Returns what was noted before.
+  Read note(size_t slot, Read now) const;
 
   // Makes reads of a slot return the Tensor that was stored in it. Returns the one before, which
   // the caller releases.
@@ -107,12 +111,15 @@ class ToNative {
   void tell_shapes() const;
 
  private:
+  template <class T>
+  T own(nb::handle value);
   Value list_of(nb::handle value, int depth);
   Value dict_of(nb::handle value, int depth);
   Value tuple_of(nb::handle value, int depth);
   Value adopt(nb::handle value, int depth);
   void add(const DomainRef& domain);
   RareMap<PyObject*, Value> seen_;
+  std::vector<nb::object> owned_;    // copies of lists and dicts, where Python has no GIL
   std::vector<nb::object> adopted_;  // old slots of objects; keeps alive what seen_ has by address
   DomainRef domain_;
   bool watching_ = false;

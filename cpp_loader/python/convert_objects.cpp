@@ -9,7 +9,7 @@
 namespace scriptlang::python {
 
 bool is_object_of(nb::handle value, nb::handle cls) {
-  return value.type().is(known().script_object) && known().m_type.get(value).is(cls);
+  return value.type().is(known().script_object) && known().m_type.is(value, cls);
 }
 
 // It is weak, so that types of the engine and types of Python do not keep each other alive.
@@ -76,7 +76,7 @@ nb::object ToPython::instance_of(const Ref<Object>& object) {
 }
 
 void wait_until_whole(const NativeObject& o) {
-  if (!o.whole && !Turn::is_inside()) Adoption wait;
+  if (!o.is_whole() && !Turn::is_inside()) Adoption wait;
 }
 
 Value& slot_of(const NativeObject& o, int64_t index) {
@@ -100,10 +100,10 @@ void ToNative::add(const DomainRef& domain) {
 }
 
 Value ToNative::object(nb::handle value, int depth) {
-  nb::handle slots = known().m_slots.get(value);
+  const Borrowed slots = known().m_slots.get(value);
   if (nb::isinstance<NativeObject>(slots)) {
     const NativeObject& there = nb::cast<NativeObject&>(slots);
-    if (there.whole) {
+    if (there.is_whole()) {
       Value found(there.object);
       if (!domain_) domain_ = there.domain;
       else add(DomainRef(there.domain));  // a copy, since other threads may run meanwhile
@@ -134,13 +134,13 @@ Value ToNative::adopt(nb::handle value, int depth) {
   known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;
   try {
     for (size_t k = 0; k < old.size(); ++k) made->slots[k] = (*this)(old[k], depth + 1);
+    NativeObject& there = nb::cast<NativeObject&>(fresh);
+    for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
+    there.set_whole();
   } catch (...) {
     value.attr("slots") = old;
     throw;
   }
-  NativeObject& there = nb::cast<NativeObject&>(fresh);
-  there.whole = true;
-  for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
   return made;
 }
 

@@ -1,7 +1,9 @@
 // Converts tensors, which share memory with Python in both directions, and their quantizers.
 #include <nanobind/stl/string.h>
 
+#include <atomic>
 #include <cstring>
+#include <utility>
 
 #include "arrays.h"
 #include "convert.h"
@@ -45,11 +47,14 @@ nb::object tuple_from(IntSpan values) {
 // exists.
 struct Loan {
   nb::object owner;
-  Py_buffer view{};  // set if the memory came by the buffer protocol
-  nb::object storage;
+  Py_buffer view{};                         // set if the memory came by the buffer protocol
+  std::atomic<PyObject*> storage{nullptr};  // owned; it is set once
   ~Loan() {
     if (view.obj) PyBuffer_Release(&view);
+    Py_XDECREF(storage.load());
   }
+  // The Python Storage, made of this object where there is none yet.
+  nb::object storage_of(nb::object owner);
 };
 
 void end_loan(void* user) {
@@ -80,14 +85,14 @@ struct Release {
 // the memory, it is the Storage that owns it.
 Storage* storage_from_python(nb::handle storage) {
   Names& n = known();
-  nb::handle owner = n.m_owner.get(storage), data = n.m_data.get(storage);
+  const Borrowed owner = n.m_owner.get(storage), data = n.m_data.get(storage);
   if (is_memory(owner)) {
     Storage* own = reinterpret_cast<Memory*>(owner.ptr())->storage;
     own->retain();
     return own;
   }
   auto loan = std::make_unique<Loan>();
-  loan->storage = nb::borrow(storage);
+  loan->storage = nb::borrow(storage).release().ptr();
   if (std::optional<Array> array = Array::read(data.is_none() ? owner : data)) {
     loan->owner = nb::borrow(data.is_none() ? owner : data);
     Storage* lent = Storage::borrow(array->data, array->nbytes(), end_loan, loan.get());
@@ -141,6 +146,15 @@ nb::object python_storage(nb::object owner) {
   return made;
 }
 
+nb::object Loan::storage_of(nb::object from) {
+  if (PyObject* there = storage.load(std::memory_order_acquire)) return nb::borrow(there);
+  nb::object made = python_storage(std::move(from));
+  PyObject* there = nullptr;  // another thread may have made one meanwhile
+  if (!storage.compare_exchange_strong(there, made.ptr())) return nb::borrow(there);
+  made.inc_ref();
+  return made;
+}
+
 }  // namespace
 
 bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
@@ -171,7 +185,7 @@ static bool is_quantized_tensor(nb::handle value) {
 static Tensor tensor_from_python(nb::handle value) {
   Names& n = known();
   Release storage{storage_from_python(n.m_storage.get(value))};
-  nb::handle type = n.m_dtype.get(value);
+  const Borrowed type = n.m_dtype.get(value);
   ScalarType dtype = dtype_from_python(type);
   if (itemsize(dtype) == 0 || is_quantized(dtype) != is_quantized_tensor(value)) {
     raise(ErrorKind::MissingOperator, "the native engine has no tensors of ",
@@ -187,7 +201,7 @@ static Tensor tensor_from_python(nb::handle value) {
 
 bool may_need_gradient(nb::handle tensor) {
   Names& n = known();
-  return !n.m_autograd.get(tensor).is_none() || n.m_grad.get(tensor).is(Py_True);
+  return !n.m_autograd.is(tensor, Py_None) || n.m_grad.is(tensor, Py_True);
 }
 
 Tensor ToNative::tensor(nb::handle value) {
@@ -265,11 +279,7 @@ nb::object ToPython::storage_of(Storage* storage) {
   if (const nb::object* seen = storages_.find(storage)) { return *seen; }
   nb::object made;
   if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
-    if (!loan->storage.is_valid()) {
-      loan->storage = loan->owner.is_valid() ? python_storage(loan->owner)
-                                             : python_storage(nb::borrow(loan->view.obj));
-    }
-    made = loan->storage;
+    made = loan->storage_of(loan->owner.is_valid() ? loan->owner : nb::borrow(loan->view.obj));
   } else {
     made = keeps_ ? kept_storage(storage) : python_storage(memory_of(storage));
   }
@@ -296,17 +306,17 @@ static bool is_quantized_as(nb::handle object, const Tensor& t) {
 // Whether a Python Tensor has the memory, shape and type of a tensor.
 static bool shows(nb::handle object, const Tensor& t) {
   Names& n = known();
-  if (!n.m_dtype.get(object).is(dtype_of(t.dtype())) ||
+  if (!n.m_dtype.is(object, dtype_of(t.dtype())) ||
       int_of(n.m_offset.get(object)) != t.storage_offset() ||
       !(t.sizes() == IntSpan(TupleInts(n.m_size.get(object)))) ||
       !(t.strides() == IntSpan(TupleInts(n.m_stride.get(object))))) {
     return false;
   }
   if (is_quantized(t.dtype()) && !is_quantized_as(object, t)) return false;
-  nb::handle storage = n.m_storage.get(object), owner = n.m_owner.get(storage);
+  const Borrowed storage = n.m_storage.get(object), owner = n.m_owner.get(storage);
   if (is_memory(owner)) return reinterpret_cast<Memory*>(owner.ptr())->storage == t.storage();
   const Loan* loan = static_cast<const Loan*>(t.storage()->lender(end_loan));
-  return loan && loan->storage.is(storage);
+  return loan && loan->storage.load(std::memory_order_acquire) == storage.ptr();
 }
 
 nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
@@ -319,24 +329,30 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
+NativeObject::Read NativeObject::note(size_t slot, Read now) const {
+  static nb::ft_mutex mutex;
+  nb::ft_lock_guard guard(mutex);
+  if (reads.size() <= slot) reads.resize(slot + 1);
+  if (!now.value) return reads[slot];
+  return std::exchange(reads[slot], std::move(now));
+}
+
 nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {
   if (object->slots[slot].tag() != Tag::Tensor || !is_a(tensor, known().tensor)) return {};
-  if (reads.size() <= slot) reads.resize(slot + 1);
-  reads[slot].value = object->slots[slot].as_tensor().impl();
-  set_known(object->slots[slot].as_tensor(), tensor);
-  return std::exchange(reads[slot].tensor, nb::borrow(tensor));
+  const Tensor& now = object->slots[slot].as_tensor();
+  set_known(now, tensor);
+  return note(slot, {now.impl(), nb::borrow(tensor)}).tensor;
 }
 
 nb::object NativeObject::read(const Value& slot, ToPython& convert) const {
   convert.keep();
   if (slot.tag() != Tag::Tensor) return convert(slot);
   const size_t k = size_t(&slot - object->slots.data());
-  if (reads.size() <= k) reads.resize(k + 1);
   const void* value = slot.as_tensor().impl();
-  nb::object made = convert.same_tensor(slot.as_tensor(),
-                                        reads[k].value == value ? reads[k].tensor : nb::handle());
-  if (reads.size() <= k) reads.resize(k + 1);  // other threads may have run meanwhile
-  reads[k] = {value, made};
+  const Read last = note(k, {});
+  nb::object made = convert.same_tensor(
+      slot.as_tensor(), last.value == value ? nb::handle(last.tensor) : nb::handle());
+  if (!made.is(last.tensor) || last.value != value) note(k, {value, made});
   return made;
 }
 

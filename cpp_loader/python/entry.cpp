@@ -86,12 +86,24 @@ bool Entry::take_one(const Kind& kind, nb::handle value, ToNative& convert, Valu
   }
 }
 
+// An element of a list; none if another thread has removed it meanwhile.
+static nb::object item_of(PyObject* list, Py_ssize_t k) {
+#if defined(NB_FREE_THREADED)
+  nb::object item = nb::steal(PyList_GetItemRef(list, k));
+  if (!item.is_valid()) PyErr_Clear();
+  return item;
+#else
+  return nb::borrow(PyList_GET_ITEM(list, k));
+#endif
+}
+
 bool Entry::take_list(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
   if (!PyList_CheckExact(value.ptr())) return false;
   Ref<List> list = List::make();
   for (Py_ssize_t k = 0; k < PyList_GET_SIZE(value.ptr()); ++k) {
-    nb::object item = nb::borrow(PyList_GET_ITEM(value.ptr(), k));
+    nb::object item = item_of(value.ptr(), k);
     Value taken;
+    if (!item.is_valid()) return false;
     if (!take_one(kind.parts[0], item, convert, &taken)) return false;
     list->push(std::move(taken));
   }
@@ -102,6 +114,11 @@ bool Entry::take_list(const Kind& kind, nb::handle value, ToNative& convert, Val
 bool Entry::take_dict(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
   if (!PyDict_CheckExact(value.ptr())) return false;
   Ref<Dict> dict = Dict::make();
+#if defined(NB_FREE_THREADED)
+  nb::object copy = nb::steal(PyDict_Copy(value.ptr()));  // nobody else can change it
+  if (!copy.is_valid()) throw nb::python_error();
+  value = copy;
+#endif
   for (auto [key, item] : nb::borrow<nb::dict>(value)) {
     Value taken_key, taken;
     if (!take_one(kind.parts[0], key, convert, &taken_key) ||

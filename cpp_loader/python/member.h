@@ -1,4 +1,7 @@
 // Access to attributes of Python classes with __slots__, without looking them up by name.
+//
+// Where Python has no GIL, other threads read and replace these attributes meanwhile. So values are
+// replaced as Python itself does it, under the lock of their object, and read with a reference.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -8,6 +11,12 @@
 namespace scriptlang::python {
 
 namespace nb = nanobind;
+
+#if defined(NB_FREE_THREADED)
+using Borrowed = nb::object;
+#else
+using Borrowed = nb::handle;
+#endif
 
 // The offset of such an attribute in an instance.
 class Member {
@@ -32,22 +41,47 @@ class Member {
     if (offset_ >= end) throw nb::type_error("a class of the package keeps a slot elsewhere");
   }
 
-  // The value, borrowed. Raises AttributeError if none is set.
-  nb::handle get(nb::handle object) const {
-    PyObject* value = place(object.ptr());
-    if (!value) throw nb::attribute_error("a tensor that was not made whole");
-    return value;
+  // The value. Raises AttributeError if none is set.
+  Borrowed get(nb::handle object) const {
+#if defined(NB_FREE_THREADED)
+    nb::ft_object_guard guard(object);
+    return nb::borrow(value_in(object));
+#else
+    return value_in(object);
+#endif
   }
+  // Whether it is this value.
+  bool is(nb::handle object, nb::handle value) const { return value_in(object) == value.ptr(); }
   // Sets the value if none is set.
   void set_first(PyObject* object, nb::object value) const {
-    if (!place(object)) set(object, std::move(value));
+    nb::ft_object_guard guard(object);
+    if (!load(place(object))) store(&place(object), value.release().ptr());
   }
   void set(PyObject* object, nb::object value) const {
-    PyObject* old = std::exchange(place(object), value.release().ptr());
+    PyObject* old;
+    {
+      nb::ft_object_guard guard(object);
+      old = load(place(object));
+      store(&place(object), value.release().ptr());
+    }
     Py_XDECREF(old);
   }
 
  private:
+  PyObject* value_in(nb::handle object) const {
+    PyObject* value = load(place(object.ptr()));
+    if (!value) throw nb::attribute_error("a tensor that was not made whole");
+    return value;
+  }
+#if defined(NB_FREE_THREADED)
+  static PyObject* load(PyObject* const& from) { return __atomic_load_n(&from, __ATOMIC_ACQUIRE); }
+  static void store(PyObject** to, PyObject* value) {
+    __atomic_store_n(to, value, __ATOMIC_RELEASE);
+  }
+#else
+  static PyObject* load(PyObject* from) { return from; }
+  static void store(PyObject** to, PyObject* value) { *to = value; }
+#endif
   PyObject*& place(PyObject* object) const {
     return *reinterpret_cast<PyObject**>(reinterpret_cast<char*>(object) + offset_);
   }

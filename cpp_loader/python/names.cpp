@@ -6,11 +6,11 @@
 
 namespace scriptlang::python {
 
-Names* names = nullptr;
+std::atomic<Names*> names{nullptr};
 
 __attribute__((noinline, cold)) Names& look_up() {
   Registry lock;  // other threads may run during imports, and come here
-  if (names) return *names;
+  if (Names* there = names) return *there;
   nb::module_ tensor = nb::module_::import_("scriptlang.tensors");
   nb::module_ objects = nb::module_::import_("scriptlang.objects");
   nb::module_ dtypes = nb::module_::import_("scriptlang.dtypes");
@@ -34,31 +34,29 @@ __attribute__((noinline, cold)) Names& look_up() {
                           weakref.attr("WeakKeyDictionary")(),
                           nb::module_::import_("numpy").attr("ndarray")};
   set_array_class(made->array);
-  names = made;
-  return *names;
+  names.store(made, std::memory_order_release);
+  return *made;
 }
 
 nb::object dtype_of(ScalarType type) {
-  nb::object& dtype = known().dtypes[uint8_t(type)];
-  if (!dtype.is_valid()) {
-    nb::object found = known().by_code(int64_t(type));
-    dtype = std::move(found);
-  }
-  return dtype;
+  std::atomic<PyObject*>& dtype = known().dtypes[uint8_t(type)];
+  if (PyObject* there = dtype.load(std::memory_order_acquire)) return nb::borrow(there);
+  nb::object found = known().by_code(int64_t(type));
+  PyObject* none = nullptr;
+  if (dtype.compare_exchange_strong(none, found.ptr())) found.inc_ref();
+  return found;
 }
 
 constexpr size_t kMostCodes = 64;  // codes for which the table of known dtypes is searched
 
 ScalarType dtype_from_python(nb::handle dtype) {
   for (size_t code = 0; code < kMostCodes; ++code) {
-    if (known().dtypes[code].is(dtype)) return ScalarType(code);
+    if (known().dtypes[code].load(std::memory_order_acquire) == dtype.ptr())
+      return ScalarType(code);
   }
   return ScalarType(int_of(get(dtype, known().a_code)));
 }
 
-void forget_names() {
-  delete names;
-  names = nullptr;
-}
+void forget_names() { delete names.exchange(nullptr); }
 
 }  // namespace scriptlang::python

@@ -4,6 +4,8 @@
 
 #include <nanobind/nanobind.h>
 
+#include <atomic>
+
 #include "member.h"
 #include "values/dtype.h"
 
@@ -18,12 +20,11 @@ struct Names {
   nb::object tensor, storage, script_object, device, enum_value, future, by_code;
   nb::object quantized_tensor, quantizer, channel_quantizer, custom_class;
   nb::object weak_reference;
-  nb::object instances;      // WeakValueDictionary: address of an Object -> ScriptObject
-  nb::object storages;       // WeakValueDictionary: address of a Storage -> Python Storage
-  nb::object tensors;        // WeakValueDictionary: address of a TensorImpl -> Tensor
-  nb::object classes;        // WeakKeyDictionary: class type -> capsule of its ClassRef
-  nb::object array;          // numpy.ndarray
-  nb::object dtypes[256]{};  // by code, filled on first use
+  nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
+  nb::object storages;   // WeakValueDictionary: address of a Storage -> Python Storage
+  nb::object tensors;    // WeakValueDictionary: address of a TensorImpl -> Tensor
+  nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
+  nb::object array;      // numpy.ndarray
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "_requires_grad"},
@@ -36,11 +37,19 @@ struct Names {
              a_quantizer = interned("quantizer"), a_scale = interned("scale"),
              a_zero_point = interned("zero_point"), a_scales = interned("scales"),
              a_zero_points = interned("zero_points"), a_axis = interned("axis");
+
+  std::atomic<PyObject*> dtypes[256]{};  // by code, owned, filled on first use
+  ~Names() {
+    for (auto& dtype : dtypes) Py_XDECREF(dtype.load());
+  }
 };
-extern Names* names;
+extern std::atomic<Names*> names;
 
 Names& look_up();
-inline Names& known() { return __builtin_expect(names != nullptr, 1) ? *names : look_up(); }
+inline Names& known() {
+  Names* there = names.load(std::memory_order_acquire);
+  return __builtin_expect(there != nullptr, 1) ? *there : look_up();
+}
 
 // Releases these objects, when the process ends.
 void forget_names();
@@ -64,6 +73,12 @@ inline int64_t int_of(nb::handle value) {
   if (number == -1 && PyErr_Occurred()) throw nb::python_error();
   return number;
 }
+
+// What makes records and goes back through them does so alone, as long as it does not let go of
+// Python, also where Python has no GIL.
+struct Recorder {
+  nb::ft_object_guard guard{known().tensors};
+};
 
 // The dtype object of the Python package for an element type, and the reverse.
 nb::object dtype_of(ScalarType type);

@@ -12,6 +12,7 @@
 #include "grad_mode.h"
 #include "interrupts.h"
 #include "lower/code.h"
+#include "names.h"
 #include "outside.h"
 #include "record.h"
 #include "values/walk.h"
@@ -181,6 +182,7 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   ToNative convert;
   convert.watch();
   for (nb::handle argument : arguments) values.push_back(convert(argument));
+  Recorder alone;
   Recording recording(wanted, leaves);
   {
     DomainRef domain = convert.domain();

@@ -7,6 +7,7 @@
 #include "../kernels/stop.h"
 #include "autograd/backward.h"
 #include "interrupts.h"
+#include "names.h"
 #include "ops/optable.h"
 #include "values/walk.h"
 
@@ -46,6 +47,7 @@ std::vector<Tensor> gradients_of(Context& context, autograd::Request request) {
 }  // namespace
 
 nb::tuple Record::backward(nb::list gradients, nb::list wanted, bool creates) {
+  Recorder alone;
   autograd::Request request;
   ToNative convert;
   auto made = std::make_unique<Record>();

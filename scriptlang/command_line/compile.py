@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .main import add_archive, limits_of
-from .output import Output
+from .output import Output, size_text
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -57,7 +57,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
             ],
             "lrrrr",
         )
-    out.text(f"{options.output}: {after} bytes (the source has {before})")
+    out.text(f"{options.output}: {size_text(after)} (the source has {size_text(before)})")
     return 0
 
 

@@ -6,7 +6,7 @@ import argparse
 
 from .inspect import shaped_graph
 from .main import UsageError, add_archive, add_method, load_module, method_of
-from .output import Output
+from .output import Output, size_text
 
 
 def add(command: argparse.ArgumentParser) -> None:
@@ -53,7 +53,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
         with open(options.svg, "w", encoding="utf-8") as file:
             file.write(text)
         facts = {"drawing": options.svg, "bytes": len(text)}
-        out.data(facts) if out.json else out.text(f"{options.svg}: {len(text)} bytes")
+        out.data(facts) if out.json else out.text(f"{options.svg}: {size_text(len(text))}")
         return 0
     out.data({"graph": str(shaped)}) if out.json else out.text(str(shaped))
     return 0

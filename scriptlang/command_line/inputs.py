@@ -115,7 +115,7 @@ def arguments(options: argparse.Namespace, schema: Any) -> tuple[list[Any], dict
 
 
 def inputs_of(schema: Any) -> list[Any]:
-    return [a for a in schema.arguments if a.name != "self"]
+    return list(schema.inputs)
 
 
 def names_of(schema: Any) -> str:

@@ -138,13 +138,12 @@ def print_report(report: Any, options: argparse.Namespace, out: Output) -> None:
 
 
 def signature(schema: Any) -> str:
-    """A method's schema as it is called: without its class and `self`."""
+    """A method's schema as it is called: without its class and its object."""
     text = str(schema)
-    arguments = schema.arguments
-    if arguments and arguments[0].name == "self":
-        text = text.replace(f"({arguments[0].type} self, ", "(").replace(
-            f"({arguments[0].type} self)", "()"
-        )
+    if len(schema.inputs) < len(schema.arguments):
+        bound = schema.arguments[0]
+        start = f"({bound.type} {bound.name}"
+        text = text.replace(f"{start}, ", "(", 1).replace(f"{start})", "()", 1)
     return text.removeprefix(schema.name.rpartition(".")[0] + ".")
 
 

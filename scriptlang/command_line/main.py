@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import difflib
 import importlib
 import os
 import pathlib
 import sys
+import warnings
+from collections.abc import Iterator
 from typing import Any
 
 from .._version import __version__
@@ -98,9 +101,10 @@ def run_command(given: list[str]) -> int:
     options = made.parse_args(given)
     out = Output(options.json, options.quiet)
     try:
-        for library in getattr(options, "load", ()):
-            load_plugin(library)
-        return options.run(options, out)
+        with warnings_as_remarks(out):
+            for library in getattr(options, "load", ()):
+                load_plugin(library)
+            return options.run(options, out)
     except UsageError as e:
         out.error(str(e))
         return USAGE
@@ -123,6 +127,14 @@ def run_command(given: list[str]) -> int:
         return FAULT
     except Exception as e:
         return failed(e, out)
+
+
+@contextlib.contextmanager
+def warnings_as_remarks(out: Output) -> Iterator[None]:
+    """What a program warns of is printed without a place of ours, and harmless for a terminal."""
+    with warnings.catch_warnings():
+        warnings.showwarning = lambda message, *_, **__: out.remark(f"warning: {message}")
+        yield
 
 
 def failed(error: Exception, out: Output) -> int:

@@ -54,6 +54,7 @@ class Output:
         self.is_terminal = sys.stdout.isatty()
         self.width = shutil.get_terminal_size().columns if self.is_terminal else 0
         self._console: Any = None
+        self._progress = False  # whether the last line of stderr is one of progress
 
     @property
     def console(self) -> Any:
@@ -156,14 +157,16 @@ class Output:
     def remark(self, text: str) -> None:
         """Print something that is not part of the result, to stderr."""
         if not self.quiet:
-            print(clean_lines(text), file=sys.stderr)
+            self.complaint(text)
 
     def error(self, text: str) -> None:
-        print(f"scriptlang: {clean_lines(text)}", file=sys.stderr)
+        self.complaint(f"scriptlang: {text}")
 
     def complaint(self, text: str) -> None:
-        """Print a further line of an error."""
-        print(clean_lines(text), file=sys.stderr)
+        """Print a further line of an error, in place of a line of progress."""
+        start = "\r\x1b[K" if self._progress else ""
+        self._progress = False
+        print(f"{start}{clean_lines(text)}", file=sys.stderr)
 
     @contextlib.contextmanager
     def working(self, what: str) -> Iterator[None]:
@@ -173,10 +176,8 @@ class Output:
             return
         done = threading.Event()
         start = time.monotonic()
-        shown = False
 
         def show() -> None:
-            nonlocal shown
             wait = WAIT
             while not done.wait(wait):
                 seconds = time.monotonic() - start
@@ -187,7 +188,7 @@ class Output:
                     flush=True,
                     file=sys.stderr,
                 )
-                shown, wait = True, 0.5
+                self._progress, wait = True, 0.5
 
         thread = threading.Thread(target=show, daemon=True)
         thread.start()
@@ -196,8 +197,9 @@ class Output:
         finally:
             done.set()
             thread.join()
-            if shown:
+            if self._progress:
                 print("\r\x1b[K", end="", flush=True, file=sys.stderr)
+            self._progress = False
 
 
 def lines_of(root: Tree) -> Iterator[tuple[str, Tree]]:

@@ -82,9 +82,9 @@ class MemoryPlan:
     def __str__(self) -> str:
         ratio = self.naive / self.peak if self.peak else 1.0
         lines = [
-            f"memory: peak {self.peak:,} bytes for {len(self.buffers)} tensors; "
-            f"{self.naive:,} without reuse ({ratio:.1f} times as much); "
-            f"at least {self.lower_bound:,}",
+            f"memory: peak {self.peak:,} bytes for {len(self.buffers)} tensors",
+            f"  at least {self.lower_bound:,}; "
+            f"{self.naive:,} without reuse ({ratio:.1f} times as much)",
             f"  results: {self.results:,} bytes; tensors of unknown size: {self.unplanned}",
         ]
         width = max((len(b.name) for b in self.buffers), default=0)

@@ -41,8 +41,7 @@ def signature_of(function: Function, python_function: Any = None) -> Any:
                 annotation=a.type.annotation,
                 default=a.default if a.has_default else inspect.Parameter.empty,
             )
-            for a in function.schema.arguments
-            if a.name != "self"
+            for a in function.schema.inputs
         ]
     )
 

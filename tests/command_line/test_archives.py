@@ -9,6 +9,7 @@ import pytest
 from scriptlang.interpreter import native
 
 from scriptlang.command_line import main
+from scriptlang.command_line.output import size_text
 from tests import children
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
@@ -141,7 +142,8 @@ def test_compile_over_its_source_tells_both_sizes(tmp_path, capsys):
     copy = tmp_path / "m.pt"
     copy.write_bytes(pathlib.Path(MLP).read_bytes())
     assert main(["compile", str(copy), "-o", str(copy)]) == 0
-    assert f"(the source has {pathlib.Path(MLP).stat().st_size})" in capsys.readouterr().out
+    size = size_text(pathlib.Path(MLP).stat().st_size)
+    assert f"(the source has {size})" in capsys.readouterr().out
 
 
 _, WHY_NO_NATIVE = native.load()

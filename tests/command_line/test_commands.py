@@ -9,6 +9,7 @@ import os
 import pathlib
 import shutil
 import subprocess
+import warnings
 import wave
 
 import numpy as np
@@ -16,8 +17,8 @@ import pytest
 from scriptlang.interpreter import engine as engines
 
 import scriptlang
-from scriptlang import logs
-from scriptlang.command_line import main
+from scriptlang import Tensor, logs, nn
+from scriptlang.command_line import main, output
 from scriptlang.command_line.inputs import values_of
 from scriptlang.command_line.main import COMMANDS, InputError, parser
 from scriptlang.command_line.output import Output, Tree, clean, lines_of
@@ -321,6 +322,46 @@ def test_names_do_not_control_the_terminal(capsys):
     out.tree(Tree("\x1b[2J", "\r"))
     out.text("line\n\x1b[1m")
     assert "\x1b" not in capsys.readouterr().out
+
+
+class Named(nn.Module):
+    """Its object is not called self."""
+
+    def forward(this, x: Tensor, rate: int) -> Tensor:
+        if rate != 8000:
+            warnings.warn("the rate \x1b[31mis another")
+        return x * rate
+
+
+def test_the_object_of_a_method_may_have_any_name(tmp_path, capsys):
+    path = tmp_path / "named.pt"
+    scriptlang.script(Named().eval()).save(path)
+    assert "forward(Tensor x, int rate) -> Tensor" in printed(capsys, "inspect", str(path))
+    found = data(capsys, "run", str(path), "--random", "2", "--arg", "8000")
+    assert found["results"]["output"]["shape"] == [2]
+
+
+def test_warnings_of_programs_are_remarks(tmp_path, capsys):
+    path = tmp_path / "named.pt"
+    scriptlang.script(Named().eval()).save(path)
+    given = ["run", str(path), "--random", "2", "--arg", "1"]
+    assert main(given) == 0
+    said = capsys.readouterr().err
+    assert said == "warning: the rate \\x1b[31mis another\n"
+    assert main([*given, "--quiet"]) == 0 and not capsys.readouterr().err
+
+
+def test_a_remark_takes_the_place_of_progress(monkeypatch, capsys):
+    monkeypatch.setattr("sys.stderr.isatty", lambda: True)
+    monkeypatch.setattr(output, "WAIT", 0.01)
+    out = Output()
+    with out.working("reading"):
+        while "reading" not in (said := capsys.readouterr().err):
+            pass
+        out.remark("warning: slow")
+        assert "\r\x1b[Kwarning: slow\n" in capsys.readouterr().err
+    out.remark("done")
+    assert said.startswith("\rreading ... ") and capsys.readouterr().err.endswith("done\n")
 
 
 def test_narrow_terminals_keep_numbers(monkeypatch, capsys):

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang import logs, nn
+from scriptlang import Tensor, logs, nn
 from scriptlang.ir import Graph
 from scriptlang.passes import (
     batch_linears,
@@ -22,6 +29,8 @@ from scriptlang.passes import (
 from scriptlang.rewrite import Rule, RuleSet, build
 from tests.golden import parse
 
+ROOT = Path(__file__).resolve().parent.parent.parent
+needs_native = pytest.mark.skipif(bool(native.why_absent()), reason="no native engine is built")
 FULL = {"misses": frozenset({"misses"}), "": frozenset()}
 
 
@@ -231,3 +240,98 @@ def test_a_convolution_of_a_scripted_module_is_fused(said):
     frozen = scriptlang.jit.script(model)
     text = said(lambda _: scriptlang.jit.optimize_for_inference(frozen), Graph())
     assert "misses: fuse does not apply" not in text and "taking in what follows" not in text
+
+
+class Groups(nn.Module):
+    """Methods whose operators the native engine would like to put into groups."""
+
+    def alone(self, x: Tensor) -> Tensor:
+        return scriptlang.exp(x)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return scriptlang.matmul(self.alone(x), x)
+
+    @scriptlang.jit.export
+    def named(self, x: Tensor, kind: str) -> Tensor:
+        y = scriptlang.tanh(scriptlang.sigmoid(x))
+        return scriptlang.matmul(nn.functional.gelu(y, approximate=kind), y)
+
+    @scriptlang.jit.export
+    def between(self, x: Tensor) -> Tensor:
+        a = scriptlang.exp(x)
+        return scriptlang.add(scriptlang.matmul(a, x), scriptlang.tanh(a))
+
+    @scriptlang.jit.export
+    def written(self, x: Tensor) -> Tensor:
+        return scriptlang.tanh(x.relu_()).exp()
+
+    @scriptlang.jit.export
+    def fused(self, x: Tensor) -> Tensor:
+        return scriptlang.tanh(scriptlang.exp(x))
+
+
+CALL = """
+import sys
+import scriptlang
+
+model = scriptlang.load(sys.argv[1], engine="native")
+with scriptlang.no_grad():
+    getattr(model, sys.argv[2])(scriptlang.ones(2, 2), *sys.argv[3:])
+"""
+
+GROUPS = {
+    "forward": [
+        "make_groups does not apply at aten::exp",
+        "no neighbour can be in a group with it",
+    ],
+    "named": [
+        "make_groups does not apply at aten::gelu",
+        "argument 'approximate' of aten::gelu has the type str, and is no constant number",
+    ],
+    "between": [
+        "make_groups with what makes its inputs does not apply at aten::add",
+        "something has to run in between",
+    ],
+    "written": [
+        "out_of_place does not apply at aten::relu_",
+        "what it writes comes in from outside of its block",
+    ],
+}
+
+
+@pytest.fixture(scope="module")
+def native_lines(tmp_path_factory):
+    """What the native engine says of its groups while it compiles a method."""
+    path = tmp_path_factory.mktemp("groups") / "groups.pt"
+    scriptlang.script(Groups().eval()).save(path)
+
+    def lines(method: str, *given: str, log: str = "misses") -> list[str]:
+        done = subprocess.run(
+            [sys.executable, "-c", CALL, path, method, *given],
+            env={**os.environ, "SCRIPTLANG_LOG": log},
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
+        )
+        assert done.returncode == 0, done.stderr
+        return [line for line in done.stderr.splitlines() if line.startswith("scriptlang misses: ")]
+
+    return lines
+
+
+@needs_native
+@pytest.mark.parametrize("method", GROUPS)
+def test_the_native_engine_says_why_an_operator_is_in_no_group(method, native_lines):
+    what, why = GROUPS[method]
+    lines = native_lines(method, *["tanh"] * (method == "named"))
+    (line,) = (line for line in lines if what in line and line.endswith(why))
+    place = re.search(r" \((.*)\): ", line).group(1)
+    assert re.fullmatch(r"\S+\.py:\d+:\d+(, called at \S+\.py:\d+:\d+)?", place)
+    assert ("called at" in place) == (method == "forward")
+
+
+@needs_native
+def test_the_native_engine_says_nothing_of_what_it_groups(native_lines):
+    assert not [line for line in native_lines("fused") if "make_groups" in line]
+    assert not native_lines("forward", log="rules")
+    assert native_lines("forward", log="engines, misses")

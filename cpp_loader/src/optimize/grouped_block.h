@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "block.h"
+#include "misses.h"
 
 namespace scriptlang::optimize {
 
@@ -12,7 +13,9 @@ using Set = std::vector<uint64_t>;  // a set of groups, as bits
 
 class GroupedBlock {
  public:
-  GroupedBlock(Function* f, size_t begin, size_t end) : f_(*f), begin_(begin), end_(end) {}
+  // misses: what tells why operators are in no group; may be null.
+  GroupedBlock(Function* f, size_t begin, size_t end, Misses* misses)
+      : f_(*f), begin_(begin), end_(end), misses_(misses) {}
 
   // Chooses the groups. False if there are none. `live` as in BlockValues::read.
   template <class Live>
@@ -31,6 +34,7 @@ class GroupedBlock {
       if (to > from) any = group(from, to) || any;
       from = std::max(to, from + 1);
     }
+    if (misses_) tell_alone();
     return any;
   }
 
@@ -56,14 +60,16 @@ class GroupedBlock {
   // Whether node k has no side effects, so that it may run before or after others of this kind.
   // Nothing is moved over the other nodes.
   bool may_move(size_t k);
-  // Whether node k may be a member of a group.
-  bool is_fusible_node(size_t k);
+  // Whether node k may be a member of a group; why not, where `why` is not null.
+  bool is_fusible_node(size_t k, std::string* why = nullptr);
+  // Tells of the operators that might be in a group, and are in none.
+  void tell_alone();
 
   // ---- in-place operators that become out-of-place ones
 
   // Whether nothing but node `before` uses the memory of tensor v from there on: it was newly made
-  // in this block, and only read since.
-  bool is_fresh(int v, size_t before);
+  // in this block, and only read since. Why not, where `why` is not null.
+  bool is_fresh(int v, size_t before, const char** why = nullptr);
   // If node k is an in-place operator on such a tensor, makes it one that gives a new tensor.
   void make_new(size_t k);
 
@@ -84,8 +90,8 @@ class GroupedBlock {
   Set closure(const Set& set) const;
 
   // Whether these groups and node k may become one group: it may not depend on itself, nor be too
-  // large.
-  bool may_be_one(const std::vector<size_t>& groups, size_t k, size_t from);
+  // large. Why not, where `why` is not null.
+  bool may_be_one(const std::vector<size_t>& groups, size_t k, size_t from, std::string* why);
   // Puts node k into the groups of its producers, as far as they may be one, or into a new group.
   void place(size_t k, size_t from);
   // Groups the nodes and appends them to `units_`. False if no group has two members.
@@ -111,6 +117,7 @@ class GroupedBlock {
 
   Function& f_;
   const size_t begin_, end_;
+  Misses* misses_;
   BlockValues read_;
   std::vector<char> fusible_;
   std::vector<int> group_;    // by node: its group, which may have been merged; -1: none

@@ -65,35 +65,65 @@ bool GroupedBlock::may_move(size_t k) {
   return v && ((v->is_bool() && !v->as_bool()) || (v->is_double() && v->as_double() == 0.0));
 }
 
-bool GroupedBlock::is_fusible_node(size_t k) {
+bool GroupedBlock::is_fusible_node(size_t k, std::string* why) {
   const BlockNode& n = node(k);
-  if (!calls_operator(n) || n.count != 1 || !is_fusible(use_of(n))) return false;
+  if (!calls_operator(n) || !is_fusible(use_of(n))) return false;
   const OperatorUse& use = use_of(n);
-  if (use.variadic || use.trailing_out) return false;
+  if (n.count != 1 || use.variadic || use.trailing_out) {
+    if (why) *why = "it is called with `out`, or gives several results";
+    return false;
+  }
   const Schema& schema = schema_of(*use.entry);
   bool tensor = false;
   for (size_t a = 0; a < n.inputs.size(); ++a) {
     const Type& type = *schema.arguments[a].type;
     const Value* known = constant(n.inputs[a]);
     if (known && is_plain(*known)) continue;
-    if (!may_enter(type)) return false;
+    if (!may_enter(type)) {
+      if (why) {
+        *why = concat("argument '", schema.arguments[a].name, "' of ", use.name, " has the type ",
+                      to_string(type), ", and is no constant number");
+      }
+      return false;
+    }
     tensor = tensor || type.kind == TypeKind::Tensor;
   }
+  if (why && !tensor) *why = "no input is a tensor";
+  else if (why) *why = "its result is no tensor";
   return tensor && schema.returns[0].type->kind == TypeKind::Tensor;
 }
 
-bool GroupedBlock::is_fresh(int v, size_t before) {
+void GroupedBlock::tell_alone() {
+  std::vector<char> is_grouped(read_.nodes.size());
+  for (const auto& unit : units_) {
+    for (size_t k : unit) is_grouped[k] = unit.size() > 1;
+  }
+  for (size_t k = 0; k < read_.nodes.size(); ++k) {
+    const BlockNode& n = node(k);
+    if (is_grouped[k] || !calls_operator(n) || !is_fusible(use_of(n))) continue;
+    std::string why;
+    if (is_fusible_node(k, &why)) why = kAlone;
+    misses_->tell_alone(n.pc, use_of(n), why);
+  }
+}
+
+bool GroupedBlock::is_fresh(int v, size_t before, const char** why) {
+  const char* unsaid;
+  if (!why) why = &unsaid;
   const BlockValue& made = value(v);
+  *why = "what it writes comes in from outside of its block";
   if (made.kind != BlockValue::Result) return false;
   auto fresh = [&](const BlockNode& n) {
     return calls_operator(n) && use_of(n).entry && gives_fresh(*use_of(n).entry);
   };
+  *why = "what it writes may be memory of another value";
   if (!fresh(node(size_t(made.node)))) return false;
   for (size_t k = size_t(made.node) + 1; k < before; ++k) {
     const BlockNode& n = node(k);
     bool uses = std::find(n.inputs.begin(), n.inputs.end(), v) != n.inputs.end();
     if (uses && !fresh(n)) return false;
   }
+  *why = "it reads what it writes by another argument, too";
   const BlockNode& writer = node(before);
   return std::count(writer.inputs.begin(), writer.inputs.end(), v) == 1;
 }
@@ -103,7 +133,12 @@ void GroupedBlock::make_new(size_t k) {
   if (!calls_operator(n) || n.count != 1 || n.inputs.empty()) return;
   const OperatorUse& use = use_of(n);
   const OpEntry* other = use.entry ? out_of_place(*use.entry) : nullptr;
-  if (!other || !is_fresh(n.inputs[0], k)) return;
+  if (!other) return;
+  const char* why;
+  if (!is_fresh(n.inputs[0], k, &why)) {
+    if (misses_) misses_->tell(n.pc, use, "out_of_place", why);
+    return;
+  }
   const int old = n.inputs[0], made = n.first;
   OperatorUse changed = use;
   const std::string_view name = other->qualified_name();
@@ -156,7 +191,8 @@ Set GroupedBlock::closure(const Set& set) const {
   return found;
 }
 
-bool GroupedBlock::may_be_one(const std::vector<size_t>& groups, size_t k, size_t from) {
+bool GroupedBlock::may_be_one(const std::vector<size_t>& groups, size_t k, size_t from,
+                              std::string* why) {
   Set outside;
   std::vector<size_t> members{k};
   auto inside = [&](size_t g) {
@@ -169,11 +205,16 @@ bool GroupedBlock::may_be_one(const std::vector<size_t>& groups, size_t k, size_
     add(&outside, outside_[g]);
     members.insert(members.end(), members_[g].begin(), members_[g].end());
   }
-  if (members.size() > kMostNodes) return false;
-  const Set all = closure(outside);
-  if (std::any_of(groups.begin(), groups.end(), [&](size_t g) { return has(all, g); })) {
+  if (members.size() > kMostNodes) {
+    if (why) *why = concat("the group would have more than ", kMostNodes, " operators");
     return false;
   }
+  const Set all = closure(outside);
+  if (std::any_of(groups.begin(), groups.end(), [&](size_t g) { return has(all, g); })) {
+    if (why) *why = "something has to run in between";
+    return false;
+  }
+  if (why) *why = concat("the group would have more than ", kMostInputs, " inputs");
   return inputs_of(members).size() <= kMostInputs;
 }
 
@@ -186,7 +227,12 @@ void GroupedBlock::place(size_t k, size_t from) {
   near.erase(std::unique(near.begin(), near.end()), near.end());
   for (size_t g : near) {
     joined.push_back(g);
-    if (!may_be_one(joined, k, from)) joined.pop_back();
+    std::string why;
+    if (may_be_one(joined, k, from, misses_ ? &why : nullptr)) continue;
+    joined.pop_back();
+    if (misses_) {
+      misses_->tell(node(k).pc, use_of(node(k)), "make_groups with what makes its inputs", why);
+    }
   }
   if (joined.empty()) {
     if (root_.size() >= kMostGroups) return;

@@ -16,21 +16,38 @@ namespace {
 constexpr size_t kMostInBlock = 4000;  // instructions; larger blocks stay as they are
 constexpr int kMostRegisters = 20000;
 
+// Tells of all operators in a part of the code that might be in a group.
+void tell_all(const Function& f, size_t begin, size_t end, Misses* misses, const char* why) {
+  for (size_t pc = begin; pc < end; ++pc) {
+    if (f.code[pc].op != Opcode::OP_ONE && f.code[pc].op != Opcode::OP_ANY) continue;
+    const OperatorUse& use = f.operators[size_t(f.code[pc].x)];
+    if (is_fusible(use)) misses->tell_alone(pc, use, why);
+  }
+}
+
 }  // namespace
 
 void make_groups(Function* function) {
   Function& f = *function;
   const lower::Flow flow = lower::flow_of(f);
   const lower::Liveness liveness(f, flow);
-  if (!liveness.known()) return;
+  const std::unique_ptr<Misses> misses = Misses::of(f);
+  if (!liveness.known()) {
+    if (misses) tell_all(f, 0, f.code.size(), misses.get(), "its function is too large");
+    return;
+  }
   struct Made {
     size_t begin, end;
     GroupedBlock block;
   };
   std::vector<Made> made;
   std::vector<uint64_t> now;
-  for (size_t b = 0; b < flow.starts.size() && f.registers < kMostRegisters; ++b) {
+  for (size_t b = 0; b < flow.starts.size(); ++b) {
     const size_t begin = size_t(flow.starts[b]);
+    if (f.registers >= kMostRegisters) {
+      if (misses) tell_all(f, begin, f.code.size(), misses.get(), "its function is too large");
+      break;
+    }
     const size_t last = lower::last_of(flow, begin);
     const Opcode op = f.code[last].op;
     const size_t end = jumps(op) || ends_flow(op) ? last : last + 1;
@@ -40,14 +57,19 @@ void make_groups(Function* function) {
       if (o != Opcode::OP_ONE && o != Opcode::OP_ANY) continue;
       fusible += is_fusible(f.operators[size_t(f.code[pc].x)]);
     }
-    if (fusible < 2 || end - begin > kMostInBlock) continue;
+    if (fusible < 2 || end - begin > kMostInBlock) {
+      if (misses && fusible) {
+        tell_all(f, begin, end, misses.get(), fusible < 2 ? kAlone : "its block is too large");
+      }
+      continue;
+    }
     // The registers that are live behind the block. A last instruction that leaves the block is not
     // in begin..end, but it does not read or write registers.
     std::vector<uint64_t> behind;
     liveness.go_back(b, &now, [&](size_t pc, const uint64_t* wanted) {
       if (pc == last) behind.assign(wanted, wanted + now.size());
     });
-    GroupedBlock block(&f, begin, end);
+    GroupedBlock block(&f, begin, end, misses.get());
     auto live = [&](int reg) { return behind[size_t(reg - 1) / 64] >> ((reg - 1) % 64) & 1; };
     if (!block.run(live)) continue;
     block.write();
