@@ -113,8 +113,8 @@ class Phases {
     const int64_t work = outputs_ * y_pixels() * channels_;
     const int64_t images = x_.size(0), threads = kernels::thread_count();
     const auto run = [&](int64_t begin, int64_t end) {
-      constexpr int64_t kTogether = int64_t{1}
-                                    << 20;  // bytes of frames: weights are packed for all
+      // Weights are packed once for all images whose frames have so many bytes together.
+      constexpr int64_t kTogether = 1 << 20;
       const int64_t bytes = int64_t(sizeof(T)) * groups_ * channels_ * frame_pixels();
       const int64_t most = std::max<int64_t>(1, kTogether / std::max<int64_t>(1, bytes));
       for (int64_t i = begin; i < end; i += most) run_images(i, std::min(most, end - i));
@@ -182,6 +182,13 @@ class Phases {
       }
       frame_[d] = before_[d] + axes_[d].in + after;
     }
+    constexpr int64_t kLimit = int64_t{1} << 40;
+    int64_t size = groups_ * channels_;
+    for (int64_t extent : frame_) {
+      SL_CHECK(!__builtin_mul_overflow(size, extent, &size) && size < kLimit,
+               "the convolution's sizes are too large: input ", to_string(x_.sizes()), ", weight ",
+               to_string(w_.sizes()));
+    }
   }
 
   void run_images(int64_t first, int64_t images) const {
@@ -239,6 +246,7 @@ class Phases {
     if (part.taps() == 0) {
       for (int64_t i = 0; i < images * outputs; ++i) {
         std::fill_n(to + i * pixels, pixels, bias() ? bias()[i % outputs] : T(0));
+        kernels::worked(pixels);
       }
       return;
     }
@@ -270,6 +278,7 @@ class Phases {
     for (int64_t plane = 0; plane < planes; ++plane)
       for (int64_t i = 0; i < d.count; ++i)
         for (int64_t j = 0; j < h.count; ++j) {
+          kernels::worked(across.out);
           T* to = y + plane * y_pixels() +
                   ((d.first + i * deep.stride) * down.out + h.first + j * down.stride) * across.out;
           const int64_t row = (plane * d.count + i) * h.count + j;
@@ -288,7 +297,6 @@ class Phases {
             for (int64_t v = 0; v < whole + (k < left); ++v) to[k + v * s] = from[v];
           }
         }
-    kernels::worked(planes * y_pixels() / (deep.stride * down.stride));
   }
 
   const T* bias() const { return bias_.defined() ? bias_.data<T>() : nullptr; }
