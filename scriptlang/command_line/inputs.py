@@ -140,6 +140,20 @@ def check_number(args: list[Any], kwargs: dict[str, Any], schema: Any) -> None:
         raise UsageError(f"an input is missing: {what}\n  help: give it by {way}")
 
 
+def by_place(args: list[Any], kwargs: dict[str, Any], schema: Any) -> list[Any]:
+    """All inputs in order, with defaults where later ones are given by name."""
+    named, placed = dict(kwargs), list(args)
+    for a in inputs_of(schema)[len(args) :]:
+        if not named:
+            break
+        if a.kwarg_only:
+            raise UsageError(f"engines are compared on inputs by place, and {a.name} has none")
+        placed.append(named.pop(a.name, a.default))
+    if named:
+        raise UsageError(f"an input is given twice: {', '.join(named)}")
+    return placed
+
+
 @contextmanager
 def told(schema: Any, args: list[Any], kwargs: dict[str, Any]) -> Iterator[None]:
     """Errors that the program raises inside tell the sizes of its inputs."""

@@ -8,17 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .inputs import add_inputs, arguments, told
-from .main import (
-    DIFFERS,
-    OK,
-    UsageError,
-    add_archive,
-    add_engine,
-    add_method,
-    load_module,
-    method_of,
-)
+from .inputs import add_inputs, arguments, by_place, told
+from .main import DIFFERS, OK, add_archive, add_engine, add_method, load_module, method_of
 from .output import Output
 
 
@@ -45,8 +36,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
     if options.compare:
         from ..observing.comparing import compare
 
-        if kwargs:
-            raise UsageError("--compare takes inputs by place, not by name")
+        args, kwargs = by_place(args, kwargs, method.schema), {}
         with out.working(f"comparing with {options.compare}"):
             names = options.archive, options.compare
             comparison = compare(module, options.compare, args, method=options.method, names=names)
@@ -65,6 +55,8 @@ def run(options: argparse.Namespace, out: Output) -> int:
     else:
         for name, value in arrays.items():
             out.text(describe_value(name, value))
+        if not arrays:
+            out.text(f"output: {result}")
         if comparison is not None:
             out.text(str(comparison))
     return OK if comparison is None or comparison.equal else DIFFERS

@@ -5,8 +5,8 @@ from __future__ import annotations
 import argparse
 import importlib.util
 
-from .inputs import add_inputs, arguments
-from .main import DIFFERS, FAULT, OK, UsageError, add_archive, add_method, load_module, method_of
+from .inputs import add_inputs, arguments, by_place
+from .main import DIFFERS, FAULT, OK, add_archive, add_method, load_module, method_of
 from .output import Output
 
 
@@ -35,9 +35,7 @@ def run(options: argparse.Namespace, out: Output) -> int:
 
     module = load_module(options.archive, options, out)
     method = method_of(module, options.method, options.archive)
-    args, kwargs = arguments(options, method.schema)
-    if kwargs:
-        raise UsageError("verify takes inputs by place, not by name")
+    args = by_place(*arguments(options, method.schema), method.schema)
     against = options.against
     if against is None:
         against = "torch" if importlib.util.find_spec("torch") else "python"

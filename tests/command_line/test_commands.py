@@ -332,6 +332,10 @@ class Named(nn.Module):
             warnings.warn("the rate \x1b[31mis another")
         return x * rate
 
+    @scriptlang.jit.export
+    def nothing(this) -> None:
+        pass
+
 
 def test_the_object_of_a_method_may_have_any_name(tmp_path, capsys):
     path = tmp_path / "named.pt"
@@ -339,6 +343,23 @@ def test_the_object_of_a_method_may_have_any_name(tmp_path, capsys):
     assert "forward(Tensor x, int rate) -> Tensor" in printed(capsys, "inspect", str(path))
     found = data(capsys, "run", str(path), "--random", "2", "--arg", "8000")
     assert found["results"]["output"]["shape"] == [2]
+
+
+@pytest.mark.skipif(not BOTH, reason="compares the engines")
+def test_inputs_by_name_are_compared(tmp_path, capsys):
+    path = tmp_path / "named.pt"
+    scriptlang.script(Named().eval()).save(path)
+    given = [str(path), "--random", "x=2", "--arg", "rate=8000"]
+    assert "all agree" in printed(capsys, "run", *given, "--compare", "python")
+    assert "all agree" in printed(capsys, "verify", *given, "--against", "python")
+    assert main(["verify", *given, "--arg", "8000"]) == 2
+    assert "given twice: x" in capsys.readouterr().err
+
+
+def test_a_method_that_gives_nothing(tmp_path, capsys):
+    path = tmp_path / "named.pt"
+    scriptlang.script(Named().eval()).save(path)
+    assert printed(capsys, "run", str(path), "--method", "nothing") == "output: None\n"
 
 
 def test_warnings_of_programs_are_remarks(tmp_path, capsys):

@@ -1,3 +1,4 @@
+// Words of SCRIPTLANG_LOG, places in the source, and the lines on stderr.
 #include "misses.h"
 
 #include <algorithm>
