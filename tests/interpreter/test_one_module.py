@@ -7,11 +7,8 @@ the same time, too.
 from __future__ import annotations
 
 import io
-import subprocess
-import sys
 import sysconfig
 import threading
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,10 +16,10 @@ from scriptlang.interpreter import native
 
 import scriptlang
 from scriptlang import Tensor, nn
+from tests import children
 
 pytestmark = pytest.mark.skipif(bool(native.why_absent()), reason="the native engine is not built")
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 THREADS = 8
 
 
@@ -205,6 +202,6 @@ def test_gradients_of_one_module_in_threads(module):
 )
 def test_the_lock_of_python_stays_off():
     program = "import sys, scriptlang; scriptlang.info(); print(sys._is_gil_enabled())"
-    command = [sys.executable, "-W", "error::RuntimeWarning", "-c", program]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
+    command = "-W", "error::RuntimeWarning", "-c", program
+    done = children.run(*command, capture_output=True, text=True)
     assert done.returncode == 0 and done.stdout.splitlines()[-1] == "False", done.stderr

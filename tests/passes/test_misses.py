@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -27,9 +23,9 @@ from scriptlang.passes import (
     peephole,
 )
 from scriptlang.rewrite import Rule, RuleSet, build
+from tests import children
 from tests.golden import parse
 
-ROOT = Path(__file__).resolve().parent.parent.parent
 needs_native = pytest.mark.skipif(bool(native.why_absent()), reason="no native engine is built")
 FULL = {"misses": frozenset({"misses"}), "": frozenset()}
 
@@ -306,10 +302,9 @@ def native_lines(tmp_path_factory):
     scriptlang.script(Groups().eval()).save(path)
 
     def lines(method: str, *given: str, log: str = "misses") -> list[str]:
-        done = subprocess.run(
-            [sys.executable, "-c", CALL, path, method, *given],
-            env={**os.environ, "SCRIPTLANG_LOG": log},
-            cwd=ROOT,
+        done = children.run(
+            *("-c", CALL, path, method, *given),
+            variables={"SCRIPTLANG_LOG": log},
             capture_output=True,
             text=True,
         )

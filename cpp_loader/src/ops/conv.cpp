@@ -152,8 +152,8 @@ ConvShape shape_of(const Settings& s, const int64_t* map, const int64_t* result,
 
 namespace {
 
-// Calls f(first image, images, first group, groups) for parts of all of them, in parallel when there
-// are enough. Parts are whole images where it can be: their weights are prepared once.
+// Calls f(first image, images, first group, groups) for parts of all of them, in parallel when
+// there are enough. Parts are whole images where it can be: their weights are prepared once.
 template <class F>
 void for_parts(int64_t images, int64_t groups, int64_t work, F f) {
   const int64_t count = images * groups, threads = kernels::thread_count();

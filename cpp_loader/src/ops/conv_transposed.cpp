@@ -1,6 +1,6 @@
 // Transposed convolutions, which are the derivatives of convolutions by their input, in three ways:
 // - of stride 1: a convolution with the kernel turned round;
-// - of other strides: a convolution for each phase (see phases.h), of the input in a frame of zeros;
+// - of other strides: a convolution for each phase (phases.h), of the input in a frame of zeros;
 // - dilated ones, and those of few outputs, which would leave most of a tile of products empty: one
 //   product, whose columns are added to the pixels that they belong to.
 #include <algorithm>

@@ -1,8 +1,8 @@
 // The optimiser's transposed convolution, with weights packed in advance.
 //
-// It is a convolution for each phase of the result (phases.h). With few output channels, the vectors
-// of such convolutions would be nearly empty; then one product computes what each input pixel adds
-// to the square of result pixels around it.
+// It is a convolution for each phase of the result (phases.h). With few output channels, the
+// vectors of such convolutions would be nearly empty; then one product computes what each input
+// pixel adds to the square of result pixels around it.
 #include <algorithm>
 #include <cmath>
 
