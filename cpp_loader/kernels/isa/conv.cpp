@@ -79,12 +79,20 @@ struct Places {
   int64_t row(int64_t i) const { return i / in_row; }
 };
 
+// The smallest builds do without the tiles that read in place, which take 10 KB.
+#ifdef SL_NO_OPTIMIZER
+constexpr bool kHasPlaces = false;
+#else
+constexpr bool kHasPlaces = true;
+#endif
+
 // Whether vectors of patches are read where they lie in the frame. A vector that overlaps another
 // one costs as much as `outputs` products, gathering one as much as kGatherCost. Where results are
 // added to in several blocks of products, both must be in one panel, or the second would add to
 // what the first has written.
 template <class T>
 bool reads_in_place(const ConvShape& s) {
+  if (!kHasPlaces) return false;
   constexpr int64_t W = kLanes<T>, kGatherCost = 10;
   const int64_t width = s.out[2], vectors = ceil_div(width, W), twice = vectors * W - width;
   const bool in_blocks = s.channels * s.taps() > kDepth;
@@ -118,8 +126,10 @@ void convolve_panel(const Job<T>& job, Tile<T>& t, int64_t begin, int64_t end, i
     t.a = job.packed_w ? job.packed_w + k0 * c.shape.outputs + row * t.k : c.w + row * job.k + k0;
     if (!job.packed_w) TileSet<T, Operand::kDirect>::one.rows[height](t);
     else if (!job.in_place) TileSet<T, Operand::kPacked>::one.rows[height](t);
-    else if (half) TileSet<T, Operand::kPlaces>::half.rows[height](t);
-    else TileSet<T, Operand::kPlaces>::one.rows[height](t);
+    else if constexpr (kHasPlaces) {
+      if (half) TileSet<T, Operand::kPlaces>::half.rows[height](t);
+      else TileSet<T, Operand::kPlaces>::one.rows[height](t);
+    }
     multiplied(height * tiles * t.k * kPanel<T>);
   });
 }

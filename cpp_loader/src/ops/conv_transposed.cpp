@@ -19,6 +19,8 @@ using kernels::ConvShape;
 
 namespace {
 
+#ifndef SL_NO_OPTIMIZER
+
 // Calls f(from, to) for the kernels of weights [groups][channels][outputs], which go to [groups]
 // [outputs][channels]. Some outputs at a time, so that neither side leaves the cache.
 template <class F>
@@ -309,6 +311,8 @@ class Phases {
   int64_t before_[3] = {}, frame_[3] = {}, part_pixels_ = 0;
 };
 
+#endif
+
 // Calls f(image, group) for all of them, in parallel when there are enough.
 template <class F>
 void for_each_group(int64_t images, int64_t groups, int64_t work, F f) {
@@ -391,9 +395,11 @@ void scatter_product(const Tensor& y, const Tensor& x, const Tensor& w, const Te
 template <class T>
 void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                 const Settings& s) {
-  if (turns(w, s)) convolve_turned<T>(y, x, w, bias, s);
-  else if (has_phases(w, s)) Phases<T>(y, x, w, bias, s).run();
-  else scatter_product<T>(y, x, w, bias, s);
+#ifndef SL_NO_OPTIMIZER  // the smallest builds have one way
+  if (turns(w, s)) return convolve_turned<T>(y, x, w, bias, s);
+  if (has_phases(w, s)) return Phases<T>(y, x, w, bias, s).run();
+#endif
+  scatter_product<T>(y, x, w, bias, s);
 }
 
 template void transposed<float>(const Tensor&, const Tensor&, const Tensor&, const Tensor&,
