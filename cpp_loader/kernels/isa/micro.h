@@ -148,6 +148,15 @@ SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_
         }
       }
     }
+    // Rows that lie side by side, as those of a transposed matrix: vectors, which reach into the
+    // next tile's rows and into the next element's place.
+    const int64_t reach = ceil_div(height, W) * W;
+    if (row == 1 && tiles.first(i) + reach <= m) {
+      for (; p < k; ++p)
+        for (int part = 0; part < height; part += W) {
+          store(to + p * height + part, load(from + p * column + part));
+        }
+    }
     for (; p < k; ++p)
       for (int r = 0; r < height; ++r) to[p * height + r] = from[r * row + p * column];
   }
