@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import math
 import os
 import shutil
 import sys
@@ -72,7 +73,7 @@ class Output:
 
     def data(self, value: Any) -> None:
         """Print the result for --json."""
-        print(json.dumps(value, indent=2, default=plain, allow_nan=True))
+        print(json.dumps(strict(value), indent=2, allow_nan=False))
 
     def text(self, text: str) -> None:
         """Print lines unchanged, such as code."""
@@ -241,6 +242,19 @@ def fit(text: str, width: int) -> str:
     if "/" in text and " " not in text:
         return "…" + text[len(text) - max(width - 1, 0) :]
     return text[: max(width - 1, 0)] + "…"
+
+
+def strict(value: Any) -> Any:
+    """A value as JSON has it: numbers that are not finite are the strings "NaN", "Infinity" and
+    "-Infinity"."""
+    if isinstance(value, dict):
+        return {key: strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [strict(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    known = value is None or isinstance(value, (str, int, float))
+    return value if known else strict(plain(value))
 
 
 def plain(value: Any) -> Any:

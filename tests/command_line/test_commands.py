@@ -36,8 +36,23 @@ def printed(capsys, *argv, code=0):
     return capsys.readouterr().out
 
 
+def strict_json(text):
+    def refuse(constant):
+        raise ValueError(f"{constant} is not JSON")
+
+    return json.loads(text, parse_constant=refuse)
+
+
 def data(capsys, *argv, code=0):
-    return json.loads(printed(capsys, *argv, "--json", code=code))
+    return strict_json(printed(capsys, *argv, "--json", code=code))
+
+
+def test_numbers_that_are_not_finite_are_words_in_json(capsys):
+    odd = [float("nan"), float("inf"), -float("inf"), 1.5]
+    Output(json=True).data({"list": odd, "array": np.array(odd, np.float32), "pair": 1j * odd[1]})
+    found = strict_json(capsys.readouterr().out)
+    words = ["NaN", "Infinity", "-Infinity", 1.5]
+    assert found == {"list": words, "array": words, "pair": ["NaN", "Infinity"]}
 
 
 def test_every_command_has_a_module_and_help(capsys):
