@@ -226,6 +226,9 @@ TEST(results_that_leave_a_part_of_the_input_out) {
         }
   });
 }
+TEST(outputs_with_pages_of_their_own) {
+  for_sets([](const KernelSet& set) { check(set, shape(1, 70, 1, 514, 514, 2, 1, 0, 1), true); });
+}
 TEST(images_follow_each_other) {
   constexpr int64_t kImages = 3, kApart = 5;
   const auto alike = [](const KernelSet& set, const ConvShape& s, int64_t groups) {

@@ -156,9 +156,12 @@ void convolve_block(const Job<T>& job, int64_t begin, int64_t end, int64_t first
   const int64_t room = job.in_place ? 0 : (last - first) * depth * kPanel<T> + 2 * kLanes<T>;
   Scratch panel_space(sizeof(T) * static_cast<size_t>(room));
   T* gathered = panel_space.as<T>();
+  // Where each output has pages of its own, the first panel waits for them: a tenth of a second for
+  // a hundred megabytes.
+  const bool own_pages = job.pixels * int64_t(sizeof(T)) >= (1 << 20);
   // Packed weights lie together: each panel meets all of them. Rows of others are far apart: each
   // tile of them meets all panels.
-  const int64_t step = job.packed_w ? end - begin : 1;
+  const int64_t step = !job.packed_w ? 1 : own_pages ? 4 : end - begin;
   const Places places(c.shape, kLanes<T>);
   Tile<T> t;
   t.a_row = job.k;
@@ -180,7 +183,8 @@ void convolve_block(const Job<T>& job, int64_t begin, int64_t end, int64_t first
         t.b = job.in_place ? job.x : gathered + (p - first) * t.k * kPanel<T>;
         t.columns = static_cast<int>(min_of(kPanel<T>, job.pixels - column));
         if (job.in_place) find_places(job, places, p, t);
-        convolve_panel(job, t, tile, tile + step, k0, column);
+        convolve_panel(job, t, tile, min_of(end, tile + step), k0, column);
+        if (own_pages && k0 == 0 && p == first) worked_long();
       }
   }
 }
