@@ -238,8 +238,8 @@ void convolve_few(const Conv<T>& c) {
   dot_products(g, pixels);
 }
 
-// For one tap without padding: a plain matrix product. If not all pixels are in use, those that
-// are are copied together first.
+// For one tap without padding: a plain matrix product. Where a part of the pixels is in use, that
+// part is copied together first.
 template <class T>
 void convolve_1x1(const Conv<T>& c) {
   const ConvShape& s = c.shape;
@@ -550,7 +550,7 @@ void convolve_group(const Conv<T>& c) {
   const bool in_place = packs && reads_in_place<T>(s);
   const int64_t panels =
       in_place ? ceil_div(Places(s, kLanes<T>).count, kTileVectors) : ceil_div(pixels, kPanel<T>);
-  const bool is_frame = in_place && !padded && s.stride[2] == 1;  // of its own
+  const bool is_frame = in_place && !padded && s.stride[2] == 1;  // the input itself
   // Copies read up to two vectors beyond the end.
   Scratch space(is_frame ? 0 : sizeof(T) * size_t(s.channels * f.volume + 8 * kLanes<T>));
   Scratch packed(packs ? sizeof(T) * static_cast<size_t>(s.outputs * k + 2 * kLanes<T>) : 0);

@@ -28,11 +28,11 @@ int64_t result_format(const Tensor& input, const Tensor& weight, const Settings&
 // Convolves contiguous, non-empty tensors of float32 or float64 whose sizes fit together.
 void convolve_into(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                    const Settings& s);
-// The same for transposed convolutions of type T; conv_transposed.cpp.
+// Transposed convolutions of such tensors, whose elements are T; see conv_transposed.cpp.
 template <class T>
 void transposed(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                 const Settings& s);
-// The same for int64.
+// As convolve_into, for int64.
 void convolve_integers(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bias,
                        const Settings& s);
 Tensor convolution(const Tensor& input, const Tensor& weight, const Tensor& bias,

@@ -356,16 +356,15 @@ void max_pool_op(const char* name, int64_t n, Args args, Value* out, bool with_p
 
 // ---- averages
 
-Tensor average_pool_last(const Tensor& self, const Window& w, bool count_padding, int64_t divisor) {
+Tensor average_pool_last(const Tensor& self, const Average& a) {
+  const Window& w = a.w;
   const auto sum = kernels::kernels().pool->sum;
   return pool_last(self, w, [&](kernels::PoolWindow& p, int64_t h, int64_t o) {
     if (!lay_window(w, inside(w, 1, h), inside(w, 2, o), &p)) {
       std::fill_n(p.y, p.channels, 0.0f);
       return;
     }
-    double by = double(divisor ? divisor : p.rows * p.columns);
-    if (!divisor && count_padding) by = double(covered(w, 1, h)) * double(covered(w, 2, o));
-    sum(p, float(by));
+    sum(p, float(a.part(1, h) * a.part(2, o)));
   });
 }
 
@@ -399,7 +398,7 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   a.count_padding = args.boolean(5);
   a.divisor = has_divisor && !args.none(6) ? args.integer(6) : 0;
   SL_CHECK(!has_divisor || args.none(6) || a.divisor != 0, "divisor must be not zero");
-  if (pools_last(self, w)) return average_pool_last(self, w, a.count_padding, a.divisor);
+  if (pools_last(self, w)) return average_pool_last(self, a);
   bool integers = self.dtype() == ScalarType::Int64;
   ScalarType computed = integers ? ScalarType::Float64 : computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
