@@ -108,7 +108,10 @@ FRESH = (
         "first_result",
         "from process start to the first result of silero-vad",
         {
-            "scriptlang": "import scriptlang, numpy; "
+            "scriptlang": "import scriptlang; "
+            "m = scriptlang.load('{files}/silero_vad.jit'); "
+            "m(scriptlang.zeros(1, 512), 16000)",
+            "scriptlang, numpy": "import scriptlang, numpy; "
             "m = scriptlang.load('{files}/silero_vad.jit'); "
             "m(numpy.zeros((1, 512), 'float32'), 16000)",
             "scriptlang, compiled": "import scriptlang, numpy; "
@@ -126,7 +129,10 @@ FRESH = (
         "first_result_small",
         "from process start to the first result of an MLP",
         {
-            "scriptlang": "import scriptlang, numpy; m = scriptlang.load('{files}/mlp.pt'); "
+            "scriptlang": "import scriptlang; m = scriptlang.load('{files}/mlp.pt'); "
+            "m(scriptlang.zeros(1, 8))",
+            "scriptlang, numpy": "import scriptlang, numpy; "
+            "m = scriptlang.load('{files}/mlp.pt'); "
             "m(numpy.zeros((1, 8), 'float32'))",
             "scriptlang, compiled": "import scriptlang, numpy; "
             "m = scriptlang.load('{files}/mlp.compiled.pt'); "

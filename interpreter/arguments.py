@@ -8,11 +8,10 @@ import operator
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NoReturn
 
-import numpy
-
 from .. import dtypes, layouts
 from .. import types as T
 from ..errors import RunError
+from ..lazy_numpy import is_scalar, np
 from ..objects import Device, EnumValue, ScriptObject, python_classes
 from ..schema import Argument, Schema
 from ..tensors import Tensor, as_tensor
@@ -195,10 +194,10 @@ def to_complex(value: Any) -> complex:
 
 
 def to_bool(value: Any) -> bool:
-    if isinstance(value, numpy.number):
+    if is_scalar(value) and isinstance(value, np.number):
         _refuse()
-    if not isinstance(value, (int, numpy.bool_)):  # a tensor without dimensions
-        value = scalar(to_tensor(value))
+    if not isinstance(value, int) and not (is_scalar(value) and isinstance(value, np.bool_)):
+        value = scalar(to_tensor(value))  # a tensor without dimensions
     return bool(value)
 
 

@@ -9,9 +9,10 @@ import os
 import warnings
 from functools import cache
 from types import ModuleType
+from typing import Any
 
 from .. import _checkout, allocations
-from ..ops.calling.current import mode, tells
+from ..ops.calling.current import creators, mode, tells
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -30,8 +31,21 @@ def load() -> tuple[ModuleType | None, str]:
         return None, f"its extension module does not load ({e})"
     default_generator.native = allocations.native = _native
     tells[:] = [_native.set_grad_enabled]
+    creators[:] = [create]
     mode.turn(mode.enabled)
     return _native, ""
+
+
+def create(name: str, values: list[Any]) -> Any:
+    """The tensor that an operator makes of numbers; None where the engine refuses them."""
+    native, _ = load()
+    assert native is not None
+    if default_generator.is_ahead:
+        default_generator.hand_over()
+    try:
+        return native.create(name, values)
+    except native.NativeError:
+        return None
 
 
 def reason() -> str:

@@ -1,9 +1,9 @@
 """scriptlang: TorchScript without PyTorch.
 
-Load, run, write and embed `.pt` archives with numpy, or with a small native engine. Two more
-packages are imported when needed: ml_dtypes for bfloat16 and float8, and astunparse to write or
-show code. Names are those of PyTorch. They are loaded on first use, so that `import scriptlang`
-takes little longer than `import numpy`.
+Load, run, write and embed `.pt` archives with numpy, or with a small native engine. Packages are
+imported when needed: numpy, which a loaded program on the native engine does not need; ml_dtypes
+for bfloat16 and float8; astunparse to write or show code. Names are those of PyTorch. They are
+loaded on first use, so that `import scriptlang` takes a few milliseconds.
 
     m = scriptlang.load("model.pt")
     y = m(scriptlang.from_numpy(x))
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import sys
 from typing import Any
 
 from . import _checkout
@@ -152,6 +153,8 @@ def __getattr__(name: str) -> Any:
         # `from . import types` calls this first; it must not load the operators.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
+        if "numpy" not in sys.modules:  # the native engine creates tensors without it
+            importlib.import_module(".interpreter.native", __name__).load()
         try:
             value = getattr(importlib.import_module(".ops.calling.eager", __name__), name)
         except AttributeError:

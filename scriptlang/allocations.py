@@ -21,9 +21,8 @@ from functools import cache
 from types import ModuleType
 from typing import Any
 
-import numpy as np
-
 from .errors import LimitError
+from .lazy_numpy import np
 from .limits import asking, check_time, deadline
 from .records import record
 

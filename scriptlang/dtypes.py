@@ -10,8 +10,7 @@ from collections.abc import Callable
 from functools import cache, cached_property
 from typing import Any
 
-import numpy as np
-
+from .lazy_numpy import np
 from .records import record
 
 
@@ -193,7 +192,7 @@ def as_dtype(value: Any) -> DType:
         return value
     if isinstance(value, builtins.int):
         return by_code(value)
-    text = str(value).rpartition(".")[2] if not isinstance(value, (np.dtype, type)) else ""
+    text = "" if isinstance(value, type) else str(value).rpartition(".")[2]
     if text in BY_NAME:
         return BY_NAME[text]
     return of_numpy(np.dtype(value))

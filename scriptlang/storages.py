@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from . import dtypes
 from .dtypes import DType
+from .lazy_numpy import np
 from .objects import CPU
 from .tensors import Storage, Tensor
 

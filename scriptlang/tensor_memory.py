@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
+from .lazy_numpy import is_array, np
+
+if TYPE_CHECKING:
+    from .tensors import Tensor
 
 
 class Storage:
@@ -65,7 +69,7 @@ class Storage:
 def _bytes_of(owner: np.ndarray[Any, Any]) -> np.ndarray:
     if not owner.nbytes:
         return np.empty(0, np.uint8)
-    if isinstance(owner, np.ndarray):
+    if is_array(owner):
         return owner.reshape(-1, order="A").view(np.uint8)
     return np.frombuffer(owner, np.uint8)
 
@@ -103,14 +107,41 @@ class Size(tuple[Any, ...]):
 
 def memory_of(array: np.ndarray) -> tuple[Storage, int]:
     """Return (a storage of the memory that the array is a view of, the array's byte offset)."""
-    root = array
-    while isinstance(root.base, np.ndarray):
+    root: Any = array
+    while is_array(root.base):
         root = root.base
     if not root.flags.forc:  # a strided view of memory that is not one array
         return Storage(_span(array), array), 0
     start = root.__array_interface__["data"][0]
     offset = array.__array_interface__["data"][0] - start if array.size else 0
     return Storage(None, root), offset
+
+
+FORMATS = {
+    "bool": "?",
+    "uint8": "B",
+    "int8": "b",
+    "int16": "h",
+    "int32": "i",
+    "int64": "q",
+    "float32": "f",
+    "float64": "d",
+}
+"""Element types that Python's memoryview can read."""
+
+
+def view_without_numpy(tensor: Tensor) -> memoryview[Any] | None:
+    """The elements of a tensor in memory of the native engine, in its shape; None for a tensor that
+    only numpy can read, and once numpy is loaded."""
+    if "numpy" in sys.modules:
+        return None
+    storage, size, dtype = tensor._storage, tensor._size, tensor.dtype
+    code = FORMATS.get(dtype.name)
+    if code is None or storage._data is not None or 0 in size or not tensor.is_contiguous():
+        return None
+    first = tensor._offset * dtype.itemsize
+    span: Any = memoryview(storage.owner)[first : first + math.prod(size) * dtype.itemsize]
+    return span.cast(code, size)
 
 
 def _span(array: np.ndarray) -> np.ndarray:

@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from . import dtypes, tensor_members
+from . import dtypes, tensor_members, tensor_memory
+from .lazy_numpy import is_array, is_scalar, np
 from .tensor_memory import Size, Storage, contiguous_strides, memory_of, wrap_dim
 
 if TYPE_CHECKING:
@@ -97,7 +96,7 @@ class Tensor(Operators):
             return np.empty(size, dtype.numpy)
         memory = storage._data
         if memory is None:  # the native engine's memory has the buffer protocol
-            memory = storage.data if isinstance(storage.owner, np.ndarray) else storage.owner
+            memory = storage.data if is_array(storage.owner) else storage.owner
         item = dtype.itemsize
         try:
             if storage.nbytes == 0:  # numpy would not check the bounds
@@ -279,17 +278,18 @@ class Tensor(Operators):
             raise RuntimeError(
                 f"a Tensor with {self.numel()} elements cannot be converted to Scalar"
             )
+        if (view := tensor_memory.view_without_numpy(self)) is not None:
+            return view[(0,) * view.ndim]
         value = self._array.reshape(()).item()
-        if self.dtype.name == "bfloat16":
-            return float(value)
-        return value
+        return float(value) if self.dtype.name == "bfloat16" else value
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers; a single number without dimensions."""
-        array = self._look("a Python list")._array
-        return (
-            array.astype(np.float32).tolist() if self.dtype.name == "bfloat16" else array.tolist()
-        )
+        self._look("a Python list")
+        if (view := tensor_memory.view_without_numpy(self)) is not None:
+            return view.tolist()
+        array = self._array
+        return (array.astype(np.float32) if self.dtype.name == "bfloat16" else array).tolist()
 
     def detach(self) -> Tensor:
         """A tensor with the same memory, but without history."""
@@ -415,10 +415,10 @@ class Tensor(Operators):
 
 def _binary(name: str, reflected: bool = False) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Tensor | None:
-        if not isinstance(other, (Tensor, int, float, complex, np.generic)):
-            return NotImplemented
-        if isinstance(other, np.generic):
+        if is_scalar(other):
             other = other.item()
+        if not isinstance(other, (Tensor, int, float, complex)):
+            return NotImplemented
         if not reflected:
             return self._operator(name, other)
         if name in COMMUTE:
@@ -569,7 +569,7 @@ def from_numpy(array: np.ndarray[Any, Any]) -> Tensor:
     Raises TypeError if it is no array or its dtype is not supported, ValueError for negative
     strides.
     """
-    if not isinstance(array, np.ndarray):
+    if not is_array(array):
         raise TypeError(f"from_numpy takes a numpy array, not {type(array).__name__}")
     if any(s < 0 for s in array.strides):
         raise ValueError("from_numpy takes no array with negative strides; pass array.copy()")
@@ -582,9 +582,9 @@ def as_tensor(value: Any) -> Tensor | None:
     """A tensor over an object with numpy's or DLPack's protocol (torch tensors too), or None."""
     if isinstance(value, Tensor):
         return value
-    if isinstance(value, np.ndarray):
+    if is_array(value):
         return from_numpy(value)
-    if isinstance(value, np.generic):
+    if is_scalar(value):
         return Tensor._wrap(np.array(value))
     if hasattr(value, "__array__") or hasattr(value, "__dlpack__"):
         if hasattr(value, "detach"):

@@ -40,6 +40,7 @@ LAYERS = (
         "building",
         "budgets",
         "records",
+        "lazy_numpy",
         "_version",
         "logs",
     },

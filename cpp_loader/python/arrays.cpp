@@ -1,6 +1,8 @@
 // Reads numpy arrays by the fields of their C struct, after checking the layout once.
 #include "arrays.h"
 
+#include <atomic>
+
 namespace scriptlang::python {
 
 namespace {
@@ -21,7 +23,9 @@ struct TypeHeader {
 };
 constexpr int kRowMajor = 0x1, kColumnMajor = 0x2, kAligned = 0x100, kWriteable = 0x400;
 
-PyObject* array_class = nullptr;  // null if arrays have another layout
+// numpy.ndarray, once an array was seen; `is_readable` if its struct has the layout above.
+std::atomic<PyTypeObject*> array_class{nullptr};
+std::atomic<bool> is_readable{false};
 
 ScalarType integer_of(size_t size) { return size == 8 ? ScalarType::Int64 : ScalarType::Int32; }
 
@@ -80,19 +84,33 @@ bool agrees(nb::handle array, ScalarType dtype) {
   return PyLong_AsVoidPtr(place.ptr()) == read->data;
 }
 
-}  // namespace
-
-std::optional<Array> Array::read(nb::handle value) {
-  if (reinterpret_cast<PyObject*>(Py_TYPE(value.ptr())) != array_class) return std::nullopt;
-  return read_header(value.ptr());
+// Looks up the class of arrays if that has not been done and numpy is loaded. Returns whether it is
+// this class.
+__attribute__((noinline, cold)) bool is_first_array(PyTypeObject* type) {
+  if (array_class.load(std::memory_order_acquire)) return false;
+  nb::object numpy = nb::steal(PyImport_GetModule(nb::str("numpy").ptr()));
+  if (!numpy.is_valid()) PyErr_Clear();
+  nb::object ndarray = numpy.is_valid() ? nb::getattr(numpy, "ndarray", nb::none()) : nb::none();
+  if (ndarray.is_none()) return false;
+  nb::tuple shape = nb::make_tuple(2, 3);
+  is_readable = agrees(ndarray(shape, "float32"), ScalarType::Float32) &&
+                agrees(ndarray(shape, "int64"), ScalarType::Int64) &&
+                agrees(ndarray(shape, "bool"), ScalarType::Bool);
+  // The class stays: numpy's module keeps it until the process ends.
+  array_class.store(reinterpret_cast<PyTypeObject*>(ndarray.ptr()), std::memory_order_release);
+  return reinterpret_cast<PyTypeObject*>(ndarray.ptr()) == type;
 }
 
-void set_array_class(const nb::object& ndarray) {
-  nb::tuple shape = nb::make_tuple(2, 3);
-  bool known = agrees(ndarray(shape, "float32"), ScalarType::Float32) &&
-               agrees(ndarray(shape, "int64"), ScalarType::Int64) &&
-               agrees(ndarray(shape, "bool"), ScalarType::Bool);
-  array_class = known ? ndarray.ptr() : nullptr;
+}  // namespace
+
+bool is_plain_array(nb::handle value) {
+  PyTypeObject* type = Py_TYPE(value.ptr());
+  return type == array_class.load(std::memory_order_acquire) || is_first_array(type);
+}
+
+std::optional<Array> Array::read(nb::handle value) {
+  if (!is_plain_array(value) || !is_readable) return std::nullopt;
+  return read_header(value.ptr());
 }
 
 }  // namespace scriptlang::python

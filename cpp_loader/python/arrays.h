@@ -27,8 +27,7 @@ struct Array {
   static std::optional<Array> read(nb::handle value);
 };
 
-// Tells `read` the class of arrays. If the struct of arrays does not have the expected layout,
-// `read` returns nothing for any object.
-void set_array_class(const nb::object& ndarray);
+// Whether a value is exactly a numpy.ndarray. numpy is not imported for it.
+bool is_plain_array(nb::handle value);
 
 }  // namespace scriptlang::python

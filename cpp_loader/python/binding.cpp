@@ -188,6 +188,13 @@ nb::object generator_state() {
                         generator.engine.position(), spare);
 }
 
+void seed_generator(uint64_t seed) {
+  Generator& generator = default_generator();
+  GeneratorLock lock(generator);
+  generator.manual_seed(seed);
+  told_state() = {generator.engine, generator.has_next_double};
+}
+
 void set_generator_state(uint64_t seed, const nb::bytes& words, int position, nb::object spare) {
   if (words.size() != TWISTER_WORDS * sizeof(uint32_t) || position < 0 ||
       position > TWISTER_WORDS) {
@@ -231,6 +238,8 @@ NB_MODULE(_native, m) {
   m.def("generator_state", &generator_state,
         "(seed, 624 words, position, spare normal value or None) of the generator of random "
         "operators; None where it is as it was last told or asked.");
+  m.def("seed_generator", &seed_generator, nb::arg("seed"),
+        "Start the generator of random operators from a seed.");
   m.def("set_generator_state", &set_generator_state, nb::arg("seed"), nb::arg("words"),
         nb::arg("position"), nb::arg("spare").none());
 

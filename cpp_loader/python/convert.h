@@ -50,9 +50,8 @@ struct NativeObject {
 // Whether a Tensor requires a gradient or has autograd metadata, as views have.
 bool may_need_gradient(nb::handle tensor);
 
-// Whether a value is exactly a Tensor; exactly a numpy.ndarray; a ScriptObject of that class.
+// Whether a value is exactly a Tensor; a ScriptObject of that class.
 bool is_tensor(nb::handle value);
-bool is_plain_array(nb::handle value);
 bool is_object_of(nb::handle value, nb::handle cls);
 
 class Mirrors;

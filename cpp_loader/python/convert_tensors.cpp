@@ -99,7 +99,8 @@ Storage* storage_from_python(nb::handle storage) {
     loan.release();
     return lent;
   }
-  nb::object bytes = data.is_none() ? get(storage, n.a_data) : nb::borrow(data);
+  nb::object bytes = nb::borrow(data.is_none() ? owner : data);
+  if (data.is_none() && !PyMemoryView_Check(bytes.ptr())) bytes = get(storage, n.a_data);
   if (PyObject_GetBuffer(bytes.ptr(), &loan->view, PyBUF_SIMPLE) != 0) throw nb::python_error();
   return lend(std::move(loan));
 }
@@ -158,8 +159,6 @@ nb::object Loan::storage_of(nb::object from) {
 }  // namespace
 
 bool is_tensor(nb::handle value) { return value.type().is(known().tensor); }
-
-bool is_plain_array(nb::handle value) { return value.type().is(known().array); }
 
 // ---- tensors
 

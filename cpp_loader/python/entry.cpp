@@ -1,6 +1,7 @@
 // The fast path of calls: converts arguments whose Python types already fit the schema.
 #include "entry.h"
 
+#include "arrays.h"
 #include "convert.h"
 #include "program/program.h"
 

@@ -1,7 +1,6 @@
 // Looks up the classes, functions and attributes of the Python package that conversions need.
 #include "names.h"
 
-#include "arrays.h"
 #include "turns.h"
 
 namespace scriptlang::python {
@@ -31,9 +30,7 @@ __attribute__((noinline, cold)) Names& look_up() {
                           weakref.attr("WeakValueDictionary")(),
                           weakref.attr("WeakValueDictionary")(),
                           weakref.attr("WeakValueDictionary")(),
-                          weakref.attr("WeakKeyDictionary")(),
-                          nb::module_::import_("numpy").attr("ndarray")};
-  set_array_class(made->array);
+                          weakref.attr("WeakKeyDictionary")()};
   names.store(made, std::memory_order_release);
   return *made;
 }

@@ -24,7 +24,6 @@ struct Names {
   nb::object storages;   // WeakValueDictionary: address of a Storage -> Python Storage
   nb::object tensors;    // WeakValueDictionary: address of a TensorImpl -> Tensor
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
-  nb::object array;      // numpy.ndarray
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},
       m_stride{tensor, "_stride"}, m_offset{tensor, "_offset"}, m_grad{tensor, "_requires_grad"},

@@ -1,11 +1,18 @@
-"""Creation functions: in Python they also take `requires_grad`, which no schema has."""
+"""Creation functions: in Python they also take `requires_grad`, which no schema has.
+
+As long as numpy is not loaded, the native engine makes the tensors, with the same elements: to
+import numpy takes longer than to load a model and to call it once.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...tensors import Tensor
 from .. import table
+from .current import calls, creators
 
 
 def makes_tensors(name: str) -> bool:
@@ -28,3 +35,32 @@ def requiring_grad(make: Callable[..., Any]) -> Callable[..., Any]:
         return made.requires_grad_() if requires_grad else made
 
     return function
+
+
+def natively(name: str, values: Sequence[Any]) -> Tensor | None:
+    """The tensor that an operator makes of numbers, if the native engine shall make it, else None.
+
+    It is for a process without numpy. Where the engine fails, the Python engine tells the error.
+    """
+    if (
+        not creators
+        or "numpy" in sys.modules
+        or calls.tracer is not None
+        or calls.recorder is not None
+        or any(isinstance(value, Tensor) for value in values)
+    ):
+        return None
+    return creators[0](name, list(values))
+
+
+def is_regular(data: Any) -> bool:
+    """Whether data is a number, or lists of numbers of one type."""
+    kinds: set[type] = set()
+    left = [data]
+    while left:
+        value = left.pop()
+        if type(value) is list:
+            left += value
+        else:
+            kinds.add(type(value))
+    return len(kinds) == 1 and kinds <= {bool, int, float}

@@ -96,5 +96,8 @@ class GradMode(local):
 tells: list[Callable[[bool], None]] = []
 """The native engine's function that sets the mode of the calling thread, once it is loaded."""
 
+creators: list[Callable[[str, list[Any]], Any]] = []
+"""The native engine's function that makes the tensor of an operator, once it is loaded."""
+
 
 mode = GradMode()

@@ -6,6 +6,7 @@ is active, it makes the call, so that it can record it.
 
 from __future__ import annotations
 
+import sys
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -18,6 +19,7 @@ from ...schema import Argument, Schema
 from ...tensors import Tensor, as_tensor
 from .. import table
 from . import options
+from .creation import is_creation, natively
 from .current import calls, tracing
 
 MISFIT = object()
@@ -77,6 +79,10 @@ def kind_of(value: Any) -> tuple[Any, ...] | type:
 
 def run(op: table.Operator, values: list[Any]) -> Any:
     """Run one overload on all its arguments, through the tracer if there is one."""
+    if "numpy" not in sys.modules and is_creation(op.text):
+        made = natively(op.qualified_name, values)
+        if made is not None:
+            return made
     if op.kernel is None:
         raise MissingOperatorError(f"operator {op.qualified_name} is not implemented in scriptlang")
     tracer = None if calls.tracer is None else tracing()

@@ -7,15 +7,16 @@ definitions.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
+from ...lazy_numpy import np
 from ...tensors import Size, Tensor
 from ...tensors import as_tensor as shared_tensor
 from . import functions, options
+from .creation import is_regular, natively
 from .dispatch import call
 
 
@@ -160,13 +161,17 @@ def tensor(
     data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
     """A new tensor from a number, nested lists, an array, or another tensor."""
-    from ..families.create import from_list
-
     place(device)
-
-    given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
     code = None if dtype is None else chosen_dtype("tensor", dtype).code
-    made = from_list(data if given is None else given, code)
+    made = None
+    if "numpy" not in sys.modules and is_regular(data):
+        overload = "" if isinstance(data, list) else f".{type(data).__name__}"
+        made = natively(f"aten::tensor{overload}", (data, code, None, False))
+    if made is None:
+        from ..families.create import from_list
+
+        given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
+        made = from_list(data if given is None else given, code)
     return made.requires_grad_() if requires_grad else made
 
 

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes, layouts
 from ...dtypes import DType
 from ...layouts import Named
+from ...lazy_numpy import is_dtype, np
 from ...objects import Device
 from ...tensors import Tensor
 
@@ -41,7 +40,7 @@ def find_dtype(value: Any) -> DType | None:
         return value
     if isinstance(value, str):
         return dtypes.BY_NAME.get(value.removeprefix("torch."))
-    if isinstance(value, np.dtype) or isinstance(value, type) and issubclass(value, np.generic):
+    if is_dtype(value):
         return dtypes.BY_NAME.get(np.dtype(value).name)
     if isinstance(value, type):
         return PYTHON_TYPES.get(value)

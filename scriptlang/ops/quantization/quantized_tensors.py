@@ -10,10 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-
 from ... import dtypes
 from ...dtypes import DType
+from ...lazy_numpy import np
 from ...records import record
 from ...tensors import Storage, Tensor
 

@@ -6,10 +6,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...dtypes import DISPLAY, DType, is_half, working_type
+from ...lazy_numpy import np
 from ...tensors import Tensor
 from ..table import declare
 from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize

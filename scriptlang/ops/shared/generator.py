@@ -11,10 +11,9 @@ import os
 import struct
 from typing import Any
 
-import numpy as np
-
 from ... import dtypes
 from ...dtypes import DType
+from ...lazy_numpy import np
 from ...objects import CPU, Device
 from ...tensors import Tensor, as_tensor, from_numpy
 
@@ -237,7 +236,8 @@ class DefaultGenerator(Generator):
         self.is_ahead = False  # the native engine starts from the same seed
 
     def manual_seed(self, seed: int) -> Generator:
-        self.take_over()  # the native engine's state is obsolete
+        if self.native:
+            self.native.generator_state()  # which is obsolete, and told by this
         self.is_ahead = True
         return super().manual_seed(seed)
 
@@ -266,7 +266,10 @@ class DefaultGenerator(Generator):
         """Pass the state to the native engine if numbers were drawn here."""
         if self.is_ahead:
             self.is_ahead = False
-            state = self.bits.state["state"]
+            if self.twister is None:  # nothing was drawn since it was seeded
+                self.native.seed_generator(self.first_seed)
+                return
+            state = self.twister.state["state"]
             self.native.set_generator_state(
                 self.first_seed, state["key"].tobytes(), state["pos"], self.spare
             )
