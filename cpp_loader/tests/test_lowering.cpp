@@ -85,6 +85,40 @@ TEST(constants_that_are_wanted_keep_their_slots) {
   check_same({code}, {Value(3), Value("a ")}, "(a constant, 1099511627789, 5)");
 }
 
+// Whether x is in [3, 7]: the operator only reads the list, and the branch takes the opposite way.
+TEST(a_list_of_constants_that_is_only_read_is_made_once) {
+  Code code;
+  code.argument("int");
+  code.constants = {Value(3), Value(7), Value("no"), Value("yes")};
+  code.types = {Value("List[int]")};
+  int64_t contains = code.op("aten::__contains__", "int_list", 2);
+  code.emit("STOREN", 1, 1).emit("LOADC", 0).emit("LOADC", 1).emit("LIST_CONSTRUCT", 0, 2);
+  code.emit("LOAD", 1).emit("OP", contains).emit("__NOT__").emit("JF", 3);
+  code.emit("LOADC", 2).emit("RET").emit("LOADC", 3).emit("RET");
+  check_same({code}, {Value(7)}, "yes");
+  check_same({code}, {Value(4)}, "no");
+  std::shared_ptr<const Program> keep;
+  const lower::Code& made = lowered(code, &keep);
+  CHECK_EQ(count(made, StepOp::LIST), 0);
+  CHECK_EQ(count(made, StepOp::NOT_BOOL), 0);
+  CHECK_EQ(count(made, StepOp::JUMP_TRUE), 1);
+}
+
+// The same list is looked at and given back: every call has a list of its own.
+TEST(a_list_of_constants_that_is_kept_is_made_in_each_call) {
+  Code code;
+  code.argument("int");
+  code.constants = {Value(3), Value(7)};
+  code.types = {Value("List[int]")};
+  int64_t contains = code.op("aten::__contains__", "int_list", 2);
+  code.emit("STOREN", 1, 1).emit("LOADC", 0).emit("LOADC", 1).emit("LIST_CONSTRUCT", 0, 2);
+  code.emit("STORE", 2).emit("LOAD", 2).emit("LOAD", 1).emit("OP", contains).emit("LOAD", 2);
+  code.emit("TUPLE_CONSTRUCT", 2).emit("RET");
+  check_same({code}, {Value(7)}, "(True, [3, 7])");
+  std::shared_ptr<const Program> keep;
+  CHECK_EQ(count(lowered(code, &keep), StepOp::LIST), 1);
+}
+
 TEST(an_operand_that_is_not_proven_is_checked_once) {
   Code code;  // without a schema nothing is declared
   code.schema = false;

@@ -64,6 +64,31 @@ TEST(branches_on_what_is_passed_are_decided) {
   CHECK_EQ(first(call(*module, "f", {Value(numbers({2})), Value(0)})), -8.f);
 }
 
+TEST(an_empty_dict_that_is_only_counted_is_not_made) {
+  auto module = module_of(method(", x: Tensor, n: int) -> Tensor",
+                                 "d = annotate(Dict[str, int], {})\n"
+                                 "e = torch.len(d)\n"
+                                 "return torch.add(x, e)"));
+  CHECK_EQ(how_many(*made_of(*module), Opcode::DICT_CONSTRUCT), 0);
+  CHECK_EQ(first(call(*module, "f", {Value(numbers({3})), Value(0)})), 3.f);
+  // One that gets an item, and one that all rounds of a loop share.
+  module = module_of(method(", x: Tensor, n: int) -> Tensor",
+                            "d = annotate(Dict[str, int], {})\n"
+                            "_0 = torch._set_item(d, \"a\", n)\n"
+                            "e = torch.len(d)\n"
+                            "return torch.add(x, e)"));
+  CHECK_EQ(first(call(*module, "f", {Value(numbers({3})), Value(0)})), 4.f);
+  module = module_of(method(", x: Tensor, n: int) -> Tensor",
+                            "d = annotate(Dict[int, int], {})\n"
+                            "e = 0\n"
+                            "for i in range(n):\n"
+                            "  f = d\n"
+                            "  _0 = torch._set_item(f, i, n)\n"
+                            "  e = torch.len(f)\n"
+                            "return torch.add(x, e)"));
+  CHECK_EQ(first(call(*module, "f", {Value(numbers({3})), Value(4)})), 7.f);
+}
+
 TEST(pointwise_operators_become_groups) {
   auto module = module_of(method(", x: Tensor, n: int) -> Tensor",
                                  "y = torch.tanh(torch.mul(x, 2.))\n"

@@ -61,6 +61,21 @@ Lowering::Compare Lowering::take_compare(const Entry& e, int64_t position, bool 
   return compare;
 }
 
+// If the condition is the negation of a bool, made by the last step for the branch alone, removes
+// that step and returns the slot of the bool; else -1. The steps of DICT_LACKS stay together.
+int32_t Lowering::take_not(const Entry& e, int64_t position) {
+  if (e.kind != Entry::Home && e.kind != Entry::Move) return -1;
+  int32_t slot = slot_of_entry(e, position);
+  Step* last = producer_of(slot);
+  if (!last || last->op != Op::NOT_BOOL || wanted(slot, Entry::Copy)) return -1;
+  int32_t from = last->b;
+  if (out_->size() > 1 && last[-1].op == Op::DICT_HAS && last[-1].a == from) return -1;
+  set_tags(slot, producer_.before);
+  out_->pop_back();
+  producer_ = before_producer_;
+  return from / int32_t(sizeof(Value));
+}
+
 // Emits a branch to `to` that is taken if the condition is `sense`.
 void Lowering::branch(const Compare& compare, int32_t condition, bool sense, int32_t to,
                       int64_t work) {

@@ -439,11 +439,14 @@ void Lowering::jump_if_false() {
     bool holds = f_.constants[size_t(e.index)].raw_bool();
     return edge_to(holds ? yes : no, holds ? 0 : work);
   }
-  Compare compare = take_compare(e, position, true);
-  int32_t condition = compare.fused ? 0 : guarded(position, 'b');
+  int32_t negated = take_not(e, position);
+  Compare compare;
+  if (negated < 0) compare = take_compare(e, position, true);
+  else if (negated == slot_of_entry(e, position)) compare = take_compare(e, position);
+  int32_t condition = negated >= 0 || compare.fused ? negated : guarded(position, 'b');
   pop();
   size_t at = out_->size();
-  branch(compare, condition, false, 0, 0);
+  branch(compare, condition, negated >= 0, 0, 0);
   // Both edges start with the state as it is here, so it is saved while the stub is made.
   std::vector<Tags> tags = tags_;
   Entries stack = stack_;

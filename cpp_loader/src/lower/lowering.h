@@ -37,6 +37,7 @@ struct Entry {
   // constant that the home slot is known to hold, or -1.
   int32_t index = -1;
   bool kept = false;  // Move: a step that only reads the value leaves it for a later DROPR
+  int32_t list = -1;  // Home: the step that makes this list, if all its elements are constants
   bool ends() const { return kind == Move && !kept; }  // whether a reading step drops the value
 };
 
@@ -165,6 +166,8 @@ class Lowering {
   void before_moves(int64_t first, int64_t count);
   void add_fills(int64_t first, int64_t count);
   int32_t read_slot(int64_t position);
+  bool take_constant_list(int64_t position, Value* list);
+  const Value* constant_of(const Fill& row) const;
   int32_t borrowed_slot(int64_t position);
   int32_t borrow_through(int64_t position, int32_t slot);
   Step* borrowable(int32_t slot);
@@ -216,6 +219,7 @@ class Lowering {
     Step step;
   };
   Compare take_compare(const Entry& e, int64_t position, bool tests = false);
+  int32_t take_not(const Entry& e, int64_t position);
   void arrive(int32_t block);
   void edge_to(int32_t block, int64_t work);
   void duplicate(int32_t block, int64_t work);

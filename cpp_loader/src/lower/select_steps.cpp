@@ -165,6 +165,33 @@ bool Lowering::borrowing_operator(const Rule& rule) {
   return true;
 }
 
+// If a step of this block made this value, a list of constants, removes the step and makes the list
+// here, once: an operator that borrows its arguments only reads them.
+bool Lowering::take_constant_list(int64_t position, Value* list) {
+  Entry& e = stack_[size_t(position)];
+  if (e.kind != Entry::Home || e.list < 0 || size_t(e.list) >= out_->size()) return false;
+  const Step& step = (*out_)[size_t(e.list)];
+  bool made_here = step.op == Op::LIST && step.a == offset_of(home(position));
+  if (!made_here || wanted(home(position), Entry::Copy)) return false;
+  Ref<List> made = List::make({}, step.type->elements[0]);
+  for (int32_t k = 0; k < step.c; ++k) made->push(*constant_of(draft_->fills[size_t(step.x + k)]));
+  *list = made;
+  set_tags(home(position), kUncountedTags);  // as it was before
+  out_->erase(out_->begin() + e.list);
+  producer_ = Producer();
+  return true;
+}
+
+// The constant that a row takes, or null.
+const Value* Lowering::constant_of(const Fill& row) const {
+  if (row.kind == Fill::Constant) return row.constant;
+  int32_t slot = row.from / int32_t(sizeof(Value)), at = slot - first_constant_;
+  bool constant =
+      row.kind == Fill::Raw && at >= 0 && at < int32_t(constants_.size()) &&
+      std::find(borrowed_slots_.begin(), borrowed_slots_.end(), slot) == borrowed_slots_.end();
+  return constant ? &constants_[size_t(at)] : nullptr;
+}
+
 // Emits a call that borrows its arguments: `given` values on top of the stack, then the defaults.
 void Lowering::call_borrowing(OpFn run, int64_t given, const std::vector<Value>& defaults,
                               Tags result) {
@@ -177,9 +204,10 @@ void Lowering::call_borrowing(OpFn run, int64_t given, const std::vector<Value>&
   call.borrowed_from = int32_t(draft_->borrowed.size());
   for (int64_t k = 0; k < given; ++k) {
     const Entry& e = stack_[size_t(first + k)];
-    bool constant = e.kind == Entry::Constant;
-    draft_->borrowed.push_back(constant ? f_.constants[size_t(e.index)] : Value());
-    if (constant) continue;
+    Value list;
+    bool constant = e.kind == Entry::Constant, listed = take_constant_list(first + k, &list);
+    draft_->borrowed.push_back(constant ? f_.constants[size_t(e.index)] : std::move(list));
+    if (constant || listed) continue;
     int32_t slot = borrowed_slot(first + k);
     draft_->fills.push_back({Fill::Raw, offset_of(int32_t(k)), offset_of(slot), nullptr});
   }
@@ -469,7 +497,13 @@ void Lowering::construct(StepOp op, int64_t count, const Type* type) {
   Step& step = emit_result(op, home(first), 0, int32_t(count), one(tag));
   step.x = begin;
   step.type = type;
-  stack_.push_back(Entry());
+  Entry made;
+  bool constant = op == Op::LIST && count > 0;
+  for (int32_t k = 0; k < count && constant; ++k) {
+    constant = constant_of(draft_->fills[size_t(begin + k)]) != nullptr;
+  }
+  if (constant) made.list = int32_t(out_->size()) - 1;
+  stack_.push_back(made);
 }
 
 void Lowering::attribute(int32_t slot) {

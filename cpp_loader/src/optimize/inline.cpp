@@ -3,7 +3,9 @@
 // An instruction that came from a body remembers the call (Function::calls, Function::inlined), so
 // that errors show the script stack. While code is copied, branches are decided by what is known of
 // values: that they are constants, or cannot be None. What is known of a value is also known of a
-// register that it is stored to, if that register is stored only once.
+// register that it is stored to, if that register is stored only once. An empty dict that is stored
+// for one load is made at the load, and its length is 0: modules without hooks look whether they
+// have some.
 //
 // A call stays if it is recursive, if it is nested in kMostDepth others, or if the function would
 // get more than kMostCode instructions. The last limit matters for functions that call each other
@@ -29,6 +31,7 @@ struct Fact {
   bool not_none = false;
   int64_t at = -1;  // the instruction that only pushes it, or -1
   int reg = -1;     // a register of the new function that is stored once and holds it, or -1
+  bool empty_dict = false;  // a new one
 };
 
 class Inliner {
@@ -49,6 +52,7 @@ class Inliner {
     std::vector<int> constants, types, operators, callees;  // index -> index in the new function
     std::vector<char> is_target;  // by instruction: whether some jump goes there
     std::vector<char> stores;     // by register: 0, 1, or 2 for several stores
+    std::vector<char> loads;      // the same for loads
   };
   // One copy of a body.
   struct Copy {
@@ -59,6 +63,7 @@ class Inliner {
     std::vector<Fact> registers;  // by register: what is known of its value
     std::vector<int64_t> start;   // by instruction: where it is in the new function
     std::vector<char> wanted;     // by instruction: whether some copied jump goes there
+    std::unordered_map<int, Instruction> delayed;  // by register: what makes its empty dict
     std::vector<std::pair<size_t, size_t>> jumps;  // (instruction of the new function, old target)
   };
 
@@ -78,6 +83,7 @@ class Inliner {
     made.callees.assign(f.callees.size(), -1);
     made.is_target.assign(f.code.size() + 1, 0);
     made.stores.assign(size_t(f.registers) + 1, 0);
+    made.loads.assign(size_t(f.registers) + 1, 0);
     for (size_t pc = 0; pc < f.code.size(); ++pc) {
       const Instruction& i = f.code[pc];
       if (jumps(i.op)) made.is_target[pc + size_t(int64_t(i.x))] = 1;
@@ -87,6 +93,10 @@ class Inliner {
         stores = char(std::min(stores + 1, 2));
       }
       if (i.op == Opcode::MOVE || i.op == Opcode::DROPR) made.stores[size_t(i.x)] = 2;
+      if (i.op == Opcode::LOAD) {
+        char& loads = made.loads[size_t(i.x)];
+        loads = char(std::min(loads + 1, 2));
+      }
     }
     return made;
   }
@@ -146,6 +156,29 @@ class Inliner {
     emit(i, copy, pc);
   }
 
+  // Whether a register is only stored here, and only loaded soon afterwards, in the same block.
+  static bool is_for_one_load(const Copy& copy, size_t pc) {
+    constexpr size_t kFarthest = 8;
+    const Function& f = copy.f;
+    const int reg = f.code[pc].x;
+    if (copy.tables.stores[size_t(reg)] != 1 || copy.tables.loads[size_t(reg)] != 1) return false;
+    for (size_t k = pc + 1; k < std::min(pc + kFarthest, f.code.size()); ++k) {
+      const Instruction& i = f.code[k];
+      if (copy.tables.is_target[k]) return false;
+      if (i.op == Opcode::LOAD && i.x == reg) return true;
+      if (jumps(i.op) || ends_flow(i.op)) return false;
+    }
+    return false;
+  }
+  // Emits an instruction that makes an empty dict.
+  void push_empty(const Instruction& i, const Copy& copy, size_t pc) {
+    Fact fact;
+    fact.not_none = fact.empty_dict = true;
+    fact.at = int64_t(out_.code.size());
+    emit(i, copy, pc);
+    stack_.push_back(fact);
+  }
+
   // ---- copying
 
   bool may_inline(const Function& callee) const {
@@ -157,7 +190,7 @@ class Inliner {
 
   // Copies a body. Its arguments are on the stack; `passed` is what is known of them.
   void splice(const Function& f, int32_t call, std::vector<Fact> passed) {
-    Copy copy{f, tables_of(f), top_, call, {}, {}, {}, {}};
+    Copy copy{f, tables_of(f), top_, call, {}, {}, {}, {}, {}};
     chain_.push_back(&f);
     take_registers(f);
     copy.registers.resize(size_t(f.registers) + 1);
@@ -235,6 +268,8 @@ class Inliner {
         push_constant(moved(&copy->tables.constants, i.x, f.constants, &out_.constants), *copy, pc);
         return true;
       case Opcode::LOAD: {
+        auto delayed = copy->delayed.find(i.x);
+        if (delayed != copy->delayed.end()) return push_empty(delayed->second, *copy, pc), true;
         Fact fact = copy->registers[size_t(i.x)];
         if (fact.constant >= 0) return push_constant(fact.constant, *copy, pc), true;
         fact.at = int64_t(out_.code.size());
@@ -247,9 +282,18 @@ class Inliner {
       case Opcode::STORE:
       case Opcode::STOREN: {
         int count = i.op == Opcode::STORE ? 1 : i.n;
+        const bool empty = !stack_.empty() && stack_.back().empty_dict;
+        if (i.op == Opcode::STORE && empty && pushed_last(stack_.back(), 0) &&
+            is_for_one_load(*copy, pc)) {
+          pop();
+          copy->delayed.emplace(i.x, out_.code.back());
+          take_back(1);
+          return true;
+        }
         for (int k = count; k-- > 0;) {
           Fact fact = pop();
           fact.at = -1;
+          fact.empty_dict = false;
           const size_t reg = size_t(i.x + k);
           if (copy->tables.stores[reg] != 1) continue;
           const TypeRef* type =
@@ -295,6 +339,25 @@ class Inliner {
       case Opcode::TUPLE_CONSTRUCT:
         if (fold_tuple(i.x, *copy, pc)) return true;
         break;
+      case Opcode::DICT_CONSTRUCT:
+        if (i.n != 0) break;
+        plain_step(copy, pc, i);
+        stack_.back() = Fact();
+        stack_.back().not_none = stack_.back().empty_dict = true;
+        stack_.back().at = int64_t(out_.code.size()) - 1;
+        return true;
+      case Opcode::OP_ONE:
+      case Opcode::OP: {
+        const bool empty = !stack_.empty() && stack_.back().empty_dict;
+        if (!empty || !pushed_last(stack_.back(), 0) ||
+            f.operators[size_t(i.x)].name != "aten::len") {
+          break;
+        }
+        pop();
+        take_back(1);
+        push_constant(constant(Value(int64_t(0))), *copy, pc);
+        return true;
+      }
       case Opcode::UNCHECKED_CAST: return true;  // it does nothing at run time
       case Opcode::JF: {
         Fact fact = pop();
