@@ -14,7 +14,6 @@ operators ask for with `limits.reserve` is counted before.
 
 from __future__ import annotations
 
-import ctypes
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from functools import cache
@@ -52,6 +51,8 @@ class Allocator:
 @cache
 def allocator(module: ModuleType) -> Allocator | None:
     """The allocator, made at the first run with a limit; None if numpy does not support it."""
+    import ctypes
+
     core = getattr(np, "_core", None) or np.core
     table = getattr(core._multiarray_umath, "_ARRAY_API", None)
     if table is None:

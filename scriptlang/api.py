@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
-import platform
 import warnings
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, overload
@@ -196,7 +194,7 @@ def script(obj: Any, *, engine: str = "auto", limits: Limits | None = None) -> A
         from .programs.scripting import script_module
 
         return script_module(obj, engine, limits)
-    if inspect.isclass(obj):
+    if isinstance(obj, type):
         script_class(obj)
         return obj
     if not callable(obj) or not hasattr(obj, "__code__"):
@@ -391,6 +389,8 @@ def get_num_threads() -> int:
 
 def facts_of_installation() -> dict[str, Any]:
     """The available engines, CPU features and versions."""
+    import platform
+
     import numpy
 
     return {

@@ -8,7 +8,7 @@ as in Python and as in PyTorch. An IndexError of an operator is an IndexError an
 from __future__ import annotations
 
 import builtins
-import dis
+import opcode
 from functools import lru_cache
 from typing import Any
 
@@ -101,7 +101,7 @@ def failure(error: Exception) -> Exception:
     return new.with_traceback(error.__traceback__)
 
 
-RAISE = dis.opmap["RAISE_VARARGS"]
+RAISE = opcode.opmap["RAISE_VARARGS"]
 OURS = __package__ + "."
 OPERATORS = f"{__package__}.ops."
 BELOW = ("numpy.", "ml_dtypes.")

@@ -43,6 +43,15 @@ struct IndexWalk {
     bool copy(uint64_t size, std::remove_const_t<T>* to) const {
       if (size == 0) return false;
       bool within = true;
+      if (column == 0 && step == 1) {  // without products: the memory alone limits it
+        const T* const from = first;
+        for (int64_t j = 0; j < n; ++j) {
+          const uint64_t k = uint64_t(index[j]);
+          within &= k < size;
+          to[j] = from[k < size ? k : 0];
+        }
+        return within;
+      }
       T* at = first;
       for (int64_t j = 0; j < n; ++j, at += column) {
         const uint64_t k = uint64_t(index[j]);
