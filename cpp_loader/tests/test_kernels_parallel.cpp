@@ -1,7 +1,9 @@
-// The thread pool and the working memory of kernels.
+// The thread pool and the working memory of kernels, and the size of a cache.
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cstring>
+#include <fstream>
 #include <stdexcept>
 #include <thread>
 #include <vector>
@@ -11,6 +13,7 @@
 #include <unistd.h>
 #endif
 
+#include "../kernels/caches.h"
 #include "../kernels/parallel.h"
 #include "../kernels/scratch.h"
 #include "../kernels/stop.h"
@@ -164,6 +167,19 @@ TEST(scratch_nests_and_grows) {
     std::memset(d.as<char>(), 3, 5000);
     CHECK_EQ(int(a.as<char>()[999]), 1);
   }
+}
+
+// The processor is asked; Linux asks it, too, or the firmware.
+TEST(the_second_cache_is_what_the_system_tells) {
+  const int64_t bytes = second_cache_bytes();
+  CHECK(bytes >= 64 << 10 && bytes <= 64 << 20);
+  CHECK_EQ(second_cache_block(kUsualSecondCache), std::min(bytes, kUsualSecondCache));
+#if defined(__linux__) && defined(__x86_64__)
+  std::ifstream file("/sys/devices/system/cpu/cpu0/cache/index2/size");
+  int64_t kilobytes = 0;
+  char unit = 0;
+  if (file >> kilobytes >> unit && unit == 'K') CHECK_EQ(bytes, kilobytes << 10);
+#endif
 }
 
 TEST(workers_have_the_memory_limit_of_their_caller) {

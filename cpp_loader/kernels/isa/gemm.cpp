@@ -1,12 +1,13 @@
 // Matrix product: blocking around the micro-kernels of micro.h.
 //
 // B is packed into panels [n / kPanel][k][kPanel] (ahead of time, or here), A into row tiles when
-// needed. A block of kBlockBytes of A stays in L2; for every panel of B, kBlockDepth deep, it is
-// read from there tile by tile, which the micro-kernel hides. The tiles of a panel prefetch the
+// needed. A block of A stays in the second-level cache; for every panel of B, kBlockDepth deep, it
+// is read from there tile by tile, which the micro-kernel hides. The tiles of a panel prefetch the
 // next panel from memory and, if A is not packed, also its next rows. For few rows there are other
 // ways: B is not packed if its rows are contiguous, and dot products are used if its columns are.
 #include "micro.h"
 
+#include "../caches.h"
 #include "../parallel.h"
 #include "../scratch.h"
 #include "entry.h"
@@ -15,11 +16,9 @@ namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int64_t kBlockDepth = 1024;
-#if defined(__AVX512F__)
-constexpr int64_t kBlockBytes = 384 << 10;
-#else
-constexpr int64_t kBlockBytes = 160 << 10;  // for processors with smaller second-level caches
-#endif
+// Bytes of A that stay in the second-level cache, for a cache of half a megabyte and for one of a
+// megabyte or more.
+constexpr int64_t kBlockBytes = 160 << 10, kLargeBlockBytes = 384 << 10;
 // Multiply-adds that are worth a chunk for another thread.
 constexpr int64_t kChunkWork = 400'000;
 // Pieces per thread, so that idle threads can take over work from others.
@@ -74,11 +73,39 @@ SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64
   }
 }
 
+// Packs panels of a B whose rows are contiguous, some at a time, so that memory is read in order.
+template <class T>
+SL_NOINLINE void pack_contiguous(int64_t k, int64_t panels, const T* b, int64_t row, T* out) {
+  constexpr int W = kLanes<T>;
+  constexpr int64_t kTogether = 8, kAhead = 8;  // panels, rows
+  for (int64_t first = 0; first < panels; first += kTogether) {
+    const int64_t count = min_of(kTogether, panels - first);
+    const T* from = b + first * kPanel<T>;
+    T* to = out + first * kPanel<T> * k;
+    for (int64_t p = 0; p < k; ++p, from += row, to += kPanel<T>) {
+      for (int64_t j = 0; j < count; ++j) {
+        const T* part = from + j * kPanel<T>;
+        __builtin_prefetch(part + kAhead * row);
+        SL_UNROLL for (int v = 0; v < kTileVectors; ++v) {
+          store(to + j * kPanel<T> * k + v * W, load(part + v * W));
+        }
+      }
+    }
+  }
+}
+
 template <class T>
 void pack(int64_t k, int64_t n, const T* b, int64_t row, int64_t column, T* packed) {
   int64_t panels = ceil_div(n, kPanel<T>);
   int64_t grain = max_of(1, 64 * 1024 / max_of(1, k * kPanel<T>));
   parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
+    if (column == 1) {
+      const int64_t whole = min_of(end, n / kPanel<T>) - begin;
+      if (whole > 0) {
+        pack_contiguous(k, whole, b + begin * kPanel<T>, row, packed + begin * kPanel<T> * k);
+        begin += whole;
+      }
+    }
     for (int64_t p = begin; p < end; ++p) {
       int width = static_cast<int>(min_of(kPanel<T>, n - p * kPanel<T>));
       pack_panel(k, width, b + p * kPanel<T> * column, row, column, packed + p * kPanel<T> * k);
@@ -130,7 +157,9 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   const bool direct = g.a_column == 1 && last - first <= kDirectPanels;
   int64_t blocks = ceil_div(g.k, kBlockDepth);
   int64_t depth = ceil_div(ceil_div(g.k, blocks), 16) * 16;
-  int64_t tall = kBlockBytes / (depth * static_cast<int64_t>(sizeof(T))) / kTileRows * kTileRows;
+  const bool large = second_cache_bytes() > kUsualSecondCache;
+  int64_t bytes = large ? kLargeBlockBytes : second_cache_block(kBlockBytes);
+  int64_t tall = bytes / (depth * static_cast<int64_t>(sizeof(T))) / kTileRows * kTileRows;
   int64_t row_blocks = ceil_div(bottom - top, max_of(4 * kTileRows, tall));
   int64_t row_step = ceil_div(bottom - top, row_blocks);
   Scratch space(direct ? 0 : sizeof(T) * (row_step * depth + 2 * kLanes<T>));

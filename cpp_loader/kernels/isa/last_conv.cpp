@@ -8,6 +8,7 @@
 // matrix product.
 #include "../last_conv.h"
 
+#include "../caches.h"
 #include "../parallel.h"
 #include "../scratch.h"
 #include "entry.h"
@@ -291,7 +292,9 @@ void convolve_direct(const LastConv& c) {
   if (gathers(c)) return convolve_gathered(c, f, space.as<float>());
   int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count();
   int64_t bytes = s.stride[1] * f.row * static_cast<int64_t>(sizeof(float));
-  int64_t blocks = ceil_div(s.out[1], max_of(1, kBlockBytes / max_of(1, bytes))), splits = 1;
+  int64_t blocks =
+              ceil_div(s.out[1], max_of(1, second_cache_block(kBlockBytes) / max_of(1, bytes))),
+          splits = 1;
   bool big = work_of(s, c.groups) > kSmallWork && threads > 1;
   if (big && blocks * c.groups < 2 * threads) {
     // Many rows are split by rows, few by panels, so that each packed panel is read once.

@@ -118,12 +118,46 @@ struct RowTiles {
   }
 };
 
+// Packs rows that lie side by side, as those of a transposed matrix, as tiles. Some tiles are packed
+// at a time, so that each line of memory is read once. Elements are copied as vectors, which reach
+// into the next rows and into the places of the next elements.
+template <class T>
+SL_NOINLINE void pack_side_by_side(const RowTiles& tiles, int64_t k, const T* a, int64_t column,
+                                   T* out) {
+  constexpr int W = kLanes<T>;
+  constexpr int64_t kTogether = 8, kAhead = 12;
+  tiles.each_height([&](int64_t first, int height, int64_t count) SL_ALWAYS {
+    const int64_t reach = ceil_div(height, W) * W;
+    const int64_t whole = max_of(0, k - ceil_div(reach, height));
+    for (int64_t i = 0; i < count; i += kTogether) {
+      const int64_t end = min_of(i + kTogether, count);
+      const T* from = a + first + i * height;
+      T* to = out + (first + i * height) * k;
+      for (int64_t p = 0; p < whole; ++p, from += column, to += height) {
+        for (int64_t j = 0; j < end - i; ++j) {
+          const T* element = from + j * height;
+          if (j % 2 == 0) __builtin_prefetch(element + kAhead * column);
+          for (int part = 0; part < reach; part += W) {
+            store(to + j * height * k + part, load(element + part));
+          }
+        }
+      }
+      for (int64_t p = whole; p < k; ++p, from += column, to += height) {
+        for (int64_t j = 0; j < end - i; ++j) {
+          for (int r = 0; r < height; ++r) to[j * height * k + r] = from[j * height + r];
+        }
+      }
+    }
+  });
+}
+
 // Packs m rows of k elements as the tiles of RowTiles(m): [k][height] each. It may write one vector
 // beyond the result.
 template <class T>
 SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_t column, T* out) {
   constexpr int W = kLanes<T>;
   RowTiles tiles(m);
+  if (row == 1 && m >= W + kTileRows) return pack_side_by_side(tiles, k, a, column, out);
   for (int64_t i = 0; i < tiles.count; ++i) {
     int height = tiles.height(i);
     const T* from = a + tiles.first(i) * row;
@@ -147,15 +181,6 @@ SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_
           }
         }
       }
-    }
-    // Rows that lie side by side, as those of a transposed matrix: vectors, which reach into the
-    // next tile's rows and into the next element's place.
-    const int64_t reach = ceil_div(height, W) * W;
-    if (row == 1 && tiles.first(i) + reach <= m) {
-      for (; p < k; ++p)
-        for (int part = 0; part < height; part += W) {
-          store(to + p * height + part, load(from + p * column + part));
-        }
     }
     for (; p < k; ++p)
       for (int r = 0; r < height; ++r) to[p * height + r] = from[r * row + p * column];

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "../../kernels/caches.h"
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
 #include "fused.h"
@@ -142,7 +143,8 @@ class Bands {
         row_(last.shape.in[2] * last.groups),
         reach_((last.shape.kernel[1] - 1) * last.shape.dilation[1] + 1),
         height_(std::max<int64_t>(
-            1, (kBytes / (row_ * int64_t(sizeof(float))) - reach_) / last.shape.stride[1])) {
+            1, (kernels::second_cache_block(kBytes) / (row_ * int64_t(sizeof(float))) - reach_) /
+                   last.shape.stride[1])) {
     height_ = std::min(height_, last.shape.out[1]);
   }
   int64_t height() const { return height_; }  // result rows computed at a time
