@@ -9,6 +9,9 @@ import scriptlang
 from scriptlang.autograd import gradcheck, gradgradcheck
 
 random = np.random.default_rng(7)
+MASK = scriptlang.tensor(
+    [[True, True, False, True], [False, True, True, True], [True, False, False, False]]
+)
 
 
 def normal(*size: int) -> scriptlang.Tensor:
@@ -156,6 +159,14 @@ TABLE = {
         normal(1, 3, 2),
         normal(1, 3, 2),
         normal(1, 3, 2),
+    ),
+    "flash attention of two heads that share keys, with a mask": (
+        lambda q, k, v: s.nn.functional.scaled_dot_product_attention(
+            q, k, v, MASK, scale=0.4, enable_gqa=True
+        ),
+        normal(2, 4, 3, 2),
+        normal(2, 2, 4, 2),
+        normal(2, 2, 4, 2),
     ),
     "fft": (lambda x: s.fft.fft(x, 5), turning(4)),
     "irfft": (lambda x: s.fft.irfft(x, 6), turning(4)),

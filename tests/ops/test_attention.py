@@ -113,5 +113,40 @@ def masks():
     )
 
 
-SAMPLES = [*dense(), *masks(), *masked_and_causal()]
+def flash():
+    """What is recorded where gradients are wanted, and its gradients: the logarithms of the sums
+    belong to the scores.
+    """
+    name = "_scaled_dot_product_flash_attention_for_cpu"
+    for dtype, tolerance in (("float32", 1e-4), ("float64", 1e-9)):
+        q, g = (A.normal(2, 4, 70, 8).astype(dtype) for _ in range(2))
+        k, v = (A.normal(2, 4, 67, 8).astype(dtype) for _ in range(2))
+        far = A.normal(70, 67).astype(dtype)
+        far[3] = -np.inf
+        for mask in (None, far, np.stack([far, far + 1])[:, None]):
+            for causal in (False, True):
+                score = np.einsum("bhqd,bhkd->bhqk", q, k) * 0.25 + (0 if mask is None else mask)
+                if causal:
+                    score = np.where(np.tri(70, 67, dtype=bool), score, -np.inf)
+                total = np.exp(score).sum(-1)
+                logs = np.log(np.where(total == 0, 1, total)).astype(dtype)
+                weight = np.exp(score - logs[..., None])
+                out = np.einsum("bhqk,bhkd->bhqd", weight, v).astype(dtype)
+                some = {"attn_mask": mask, "scale": 0.25, "tolerance": tolerance}
+                yield call(name, q, k, v, 0.0, causal, **some)
+                yield call(f"{name}_backward", g, q, k, v, out, logs, 0.0, causal, **some)
+    q, k, v = (A.normal(1, 4, 5, 3) for _ in range(3))
+    yield call(name, q, k[:, :2], v[:, :2], tolerance=1e-4)  # pairs of heads share keys
+    yield call(name, *(x.swapaxes(1, 2) for x in (q, k, v)), tolerance=1e-4)
+    half = [x.astype("float16") for x in (q, k, v)]
+    yield call(name, *half, 0.0, True, tolerance=5e-3)
+    yield call(name, q[0], k[0], v[0])  # all of these are refused
+    yield call(name, q, k, v, 0.5)
+    yield call(name, q, k, v[..., :2])
+    yield call(name, *(x.astype("int64") for x in (q, k, v)))
+    yield call(name, q, k, v, attn_mask=np.ones((5, 5), bool))
+    yield call(name, q, k, v, attn_mask=np.ones((4, 5, 5), "float32"))
+
+
+SAMPLES = [*dense(), *masks(), *masked_and_causal(), *flash()]
 test_recorded, test_pytorch = both_tests("attention", SAMPLES)

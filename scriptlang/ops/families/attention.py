@@ -304,4 +304,129 @@ def transformer_encoder_layer_fwd(
     return Tensor._wrap(x)
 
 
-describe("_scaled_dot_product_flash_attention_for_cpu", random=True)
+FLASH = "scaled_dot_product_attention_flash_attention: "
+
+
+@primitive(
+    "aten::_scaled_dot_product_flash_attention_for_cpu(Tensor query, Tensor key, Tensor value, "
+    "float dropout_p=0., bool is_causal=False, *, Tensor? attn_mask=None, float? scale=None) -> "
+    "(Tensor output, Tensor logsumexp)",
+    random=True,
+    layout="hides",
+)
+def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
+    """Attention, and the logarithm of the sum of the exponentials of each row of scores, 0 for a
+    row that sees nothing.
+    """
+    check_flash(query, key, value, dropout_p, attn_mask)
+    q, k, v, score = flash_scores(query, key, value, is_causal, attn_mask, scale)
+    with np.errstate(all="ignore"):
+        top = score.max(-1, keepdims=True, initial=-np.inf)
+        power = np.exp(score - top)
+        total = power.sum(-1, keepdims=True)
+        hidden = np.isneginf(top)
+        weight = np.where(hidden, 0, power / total).astype(q.dtype)
+        logarithm = np.where(hidden, 0, top + np.log(total))[..., 0].astype(q.dtype)
+    output = cast(Tensor._wrap(laid_like(weight @ v, query)), query.dtype)
+    return output, Tensor._wrap(heads_inside(logarithm))
+
+
+@primitive(
+    "aten::_scaled_dot_product_flash_attention_for_cpu_backward(Tensor grad_out, Tensor query, "
+    "Tensor key, Tensor value, Tensor out, Tensor logsumexp, float dropout_p, bool is_causal, *, "
+    "Tensor? attn_mask=None, float? scale=None) -> "
+    "(Tensor grad_query, Tensor grad_key, Tensor grad_value)",
+    layout="hides",
+)
+def flash_attention_backward(
+    grad_out, query, key, value, out, logsumexp, dropout_p, is_causal, attn_mask, scale
+):
+    """The gradients; the weights are computed again."""
+    check_flash(query, key, value, dropout_p, attn_mask)
+    if grad_out._size != query._size:
+        raise RuntimeError(
+            f"{FLASH}grad_out has the sizes {list(grad_out._size)}, query {list(query._size)}"
+        )
+    if out._size != query._size:
+        raise RuntimeError(
+            f"{FLASH}out has the sizes {list(out._size)}, query {list(query._size)}"
+        )
+    if logsumexp._size != query._size[:3]:
+        raise RuntimeError(
+            f"{FLASH}logsumexp has the sizes {list(logsumexp._size)}, query {list(query._size)}"
+        )
+    q, k, v, score = flash_scores(query, key, value, is_causal, attn_mask, scale)
+    weight = np.exp(score - logsumexp._array.astype(q.dtype)[..., None])
+    g = grad_out._array.astype(q.dtype, copy=False)
+    of_weight = g @ v.swapaxes(-1, -2)
+    dots = (g * out._array.astype(q.dtype, copy=False)).sum(-1, keepdims=True)
+    of_score = weight * (of_weight - dots)
+    of_score *= q.dtype.type(flash_scale(query, scale))
+    turned = of_score.swapaxes(-1, -2)
+    made = (
+        (of_score @ k, query),
+        (by_head(turned @ q, key), key),
+        (by_head(weight.swapaxes(-1, -2) @ g, value), value),
+    )
+    return tuple(cast(Tensor._wrap(heads_inside(a)), of.dtype) for a, of in made)
+
+
+def check_flash(query, key, value, dropout_p, mask) -> None:
+    """Raise what PyTorch raises, and for sizes with which it would read beyond its memory."""
+    if query.dtype.kind != "f":
+        shown = dtypes.DISPLAY[query.dtype.name]
+        raise RuntimeError(
+            f"{FLASH}Expected data type in FP32, FP64, BF16, FP16, but got {shown} instead."
+        )
+    if not len(query._size) == len(key._size) == len(value._size) == 4:
+        raise RuntimeError(f"{FLASH}Accept only 4 dims inputs shape of {{B, H, T, K}}")
+    if dropout_p != 0:
+        raise RuntimeError(f"{FLASH}Currently do not support dropout > 0")
+    if not query._size[3] == key._size[3] == value._size[3]:
+        raise RuntimeError(f"{FLASH}Q/K/V should have the same head size")
+    if mask is not None and mask.dtype is not query.dtype:
+        raise RuntimeError(f"{FLASH}Attention mask is the same data type as query")
+    if mask is not None and len(mask._size) not in (2, 4):
+        raise RuntimeError(f"{FLASH}Attention mask dim in {{2, 4}}")
+    heads = key._size[1]
+    fits = key._size[:3] == value._size[:3] and query._size[0] == key._size[0]
+    if (
+        not fits
+        or not heads
+        or query._size[1] % heads
+        or not query.dtype is key.dtype is value.dtype
+    ):
+        raise RuntimeError(
+            f"{FLASH}query {list(query._size)}, key {list(key._size)} and value "
+            f"{list(value._size)} of one dtype, batch and number of keys are needed"
+        )
+
+
+def flash_scale(query, scale: float | None) -> float:
+    return 1 / math.sqrt(max(query._size[3], 1)) if scale is None else scale
+
+
+def flash_scores(query, key, value, is_causal, mask, scale):
+    """Query, key and value as arrays in which all have the heads of the query, and the scores."""
+    compute = dtypes.working_type(query.dtype)
+    q, k, v = (t._array.astype(compute, copy=False) for t in (query, key, value))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], 1) for x in (k, v))
+    score = (q @ k.swapaxes(-1, -2)) * q.dtype.type(flash_scale(query, scale))
+    if mask is not None:
+        score = score + np.broadcast_to(mask._array.astype(q.dtype), score.shape)
+    if is_causal:
+        seen = np.tri(*score.shape[-2:], dtype=bool)
+        score = np.where(seen, score, q.dtype.type(-np.inf))
+    return q, k, v, score
+
+
+def by_head(array: np.ndarray, of: Tensor) -> np.ndarray:
+    """Sums over the heads of a query that share a head of `of`."""
+    batch, heads, rows_, width = array.shape
+    shared = heads // of._size[1]
+    return array.reshape(batch, of._size[1], shared, rows_, width).sum(2)
+
+
+def heads_inside(array: np.ndarray) -> np.ndarray:
+    """The array, in memory with the heads behind the rows, as PyTorch's flash kernel gives it."""
+    return np.ascontiguousarray(array.swapaxes(1, 2)).swapaxes(1, 2)

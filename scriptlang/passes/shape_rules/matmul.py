@@ -6,7 +6,7 @@ from typing import Any
 
 from ..shape_facts import Shape, TensorFacts, Unknown
 from ..sizes import Size
-from . import Call, broadcast, rule
+from . import Call, Several, broadcast, rule
 
 
 def product_shape(c: Call, a: Shape, b: Shape) -> Shape:
@@ -116,6 +116,17 @@ def attention(c: Call) -> Any:
         if q[:-2] != v[:-2] and c["enable_gqa"] is False
         else (*q[:-1], v[-1])
     )
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu", dtype="kernel")
+def flash_attention(c: Call) -> Any:
+    q = c.shape("query")
+    return Several((q, q[:-1]))
+
+
+@rule("_scaled_dot_product_flash_attention_for_cpu_backward", dtype=("first", "first", "first"))
+def flash_attention_backward(c: Call) -> Any:
+    return Several((c.shape("query"), c.shape("key"), c.shape("value")))
 
 
 @rule("embedding")

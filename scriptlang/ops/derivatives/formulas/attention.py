@@ -1,4 +1,4 @@
-"""Attention by matrix products and a softmax."""
+"""Attention by the flash kernel, or by matrix products and a softmax."""
 
 from __future__ import annotations
 
@@ -33,6 +33,15 @@ def attention(
                 "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
                 "is_causal=True"
             )
+    if by_flash(query, key, value, mask, dropout, enable_gqa):
+        additive = mask
+        if mask is not None and mask.dtype == torch.bool:
+            zeros = torch.zeros(list(mask.size()), dtype=query.dtype)
+            additive = zeros.masked_fill(mask.logical_not(), -torch.inf)
+        made, _ = torch._scaled_dot_product_flash_attention_for_cpu(
+            query, key, value, 0.0, is_causal, attn_mask=additive, scale=scale
+        )
+        return made
     if enable_gqa:
         key = key.repeat_interleave(query.size(-3) // key.size(-3), -3)
         value = value.repeat_interleave(query.size(-3) // value.size(-3), -3)
@@ -50,3 +59,68 @@ def attention(
     if dropout > 0:
         weight = torch.dropout(weight, dropout, True)
     return torch.matmul(weight, value)
+
+
+def by_flash(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float, enable_gqa: bool
+) -> bool:
+    """Whether the flash kernel, which keeps no scores, can record the call."""
+    if not fits_flash(query, key, value, dropout, enable_gqa):
+        return False
+    if mask is not None:
+        fits = mask.dtype == torch.bool or mask.dtype == query.dtype
+        if not fits or mask.requires_grad or mask.dim() != 2 and mask.dim() != 4:
+            return False
+    heads = key.size(1)
+    if key.size(2) != value.size(2) or key.size(3) != query.size(3) or heads != value.size(1):
+        return False
+    return query.numel() > 0 and key.numel() > 0 and query.size(1) % heads == 0
+
+
+def flash_gradient(
+    grad: Tensor | None,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
+    is_causal: bool,
+    mask: Tensor | None,
+    scale: float | None,
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """The gradients of the flash kernel's output; as in PyTorch, its sums have none."""
+    if grad is None:
+        return None, None, None
+    return torch.ops.aten._scaled_dot_product_flash_attention_for_cpu_backward(
+        grad, query, key, value, output, logsumexp, 0.0, is_causal, attn_mask=mask, scale=scale
+    )
+
+
+def flash_backward(
+    grad: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    is_causal: bool,
+    mask: Tensor | None,
+    scale: float | None,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The gradients of attention, of operators that have derivatives."""
+    batch, heads, width = key.size(0), key.size(1), key.size(3)
+    shared = query.size(1) // heads
+    k, v = key.repeat_interleave(shared, 1), value.repeat_interleave(shared, 1)
+    factor = float(max(width, 1)) ** -0.5 if scale is None else scale
+    score = torch.matmul(query, k.transpose(-2, -1)) * factor
+    if mask is not None:
+        score = score + mask
+    if is_causal:
+        seen = torch.ones([score.size(-2), score.size(-1)], dtype=torch.bool).tril()
+        score = score.masked_fill(seen.logical_not(), -torch.inf)
+    weight = torch._safe_softmax(score, -1)
+    of_weight = torch.matmul(grad, v.transpose(-2, -1))
+    of_score = weight * (of_weight - (of_weight * weight).sum(-1, True)) * factor
+    of_query = torch.matmul(of_score, k)
+    of_key = torch.matmul(of_score.transpose(-2, -1), query)
+    of_value = torch.matmul(weight.transpose(-2, -1), grad)
+    sizes = [batch, heads, shared, key.size(2), width]
+    return of_query, of_key.reshape(sizes).sum(2), of_value.reshape(sizes).sum(2)
