@@ -11,7 +11,7 @@ from ...tensors import Tensor
 from ..calling.dispatch import call
 from ..shared.elementwise import cast
 from ..shared.layout import laid_like, rows
-from ..table import describe, primitive
+from ..table import primitive
 from .nested import NestedTensor
 
 
