@@ -348,9 +348,7 @@ def flash_attention_backward(
             f"{FLASH}grad_out has the sizes {list(grad_out._size)}, query {list(query._size)}"
         )
     if out._size != query._size:
-        raise RuntimeError(
-            f"{FLASH}out has the sizes {list(out._size)}, query {list(query._size)}"
-        )
+        raise RuntimeError(f"{FLASH}out has the sizes {list(out._size)}, query {list(query._size)}")
     if logsumexp._size != query._size[:3]:
         raise RuntimeError(
             f"{FLASH}logsumexp has the sizes {list(logsumexp._size)}, query {list(query._size)}"
