@@ -118,9 +118,9 @@ struct RowTiles {
   }
 };
 
-// Packs rows that lie side by side, as those of a transposed matrix, as tiles: some tiles at a time,
-// so each line of memory is read once. Elements are copied as vectors, which reach into the next
-// rows and into the places of the next elements.
+// Packs rows that lie side by side, as those of a transposed matrix, some tiles at a time, so that
+// each line of memory is read once. Elements are copied as vectors, which reach into the next rows
+// and into the places of the next elements.
 template <class T>
 SL_NOINLINE void pack_side_by_side(const RowTiles& tiles, int64_t k, const T* a, int64_t column,
                                    T* out) {
