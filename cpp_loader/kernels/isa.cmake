@@ -25,6 +25,14 @@ foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f6
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
 endforeach()
 
+# The sums of a tile fill the registers of ARM: GCC would load more before it is needed than there
+# is room for.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f32.cpp"
+    "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f64.cpp"
+    APPEND PROPERTY COMPILE_OPTIONS -fno-schedule-insns)
+endif()
+
 # What is computed from tables gives the same bits everywhere; each operator of a pair rounds.
 set_source_files_properties(
   "${CMAKE_CURRENT_LIST_DIR}/isa/pair_loops.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp"

@@ -121,6 +121,17 @@ SL_INLINE Vector<double> load_first(const double* p, int n) {
   if (n >= 4) return load(p);
   return (Vector<double>)_mm256_maskload_pd(p, mask_of_first(4, n));
 }
+#elif defined(__aarch64__)
+// Loads the first n lanes; the others are zero, and their memory is not read.
+SL_INLINE Vector<double> load_first(const double* p, int n) {
+  if (n >= 2) return load(p);
+  return Vector<double>{n == 1 ? *p : 0};
+}
+SL_INLINE Vector<float> load_first(const float* p, int n) {
+  if (n >= 4) return load(p);
+  if (n <= 1) return Vector<float>{n == 1 ? *p : 0};
+  return Vector<float>{p[0], p[1], n == 3 ? p[2] : 0};
+}
 #else
 template <class T>
 SL_INLINE Vector<T> load_first(const T* p, int n) {
@@ -136,7 +147,13 @@ SL_INLINE void store_first(T* p, Vector<T> v, int n) {
     store(p, v);
     return;
   }
+#if defined(__aarch64__)
+  if (n > 0) p[0] = v[0];
+  if (n > 1) p[1] = v[1];
+  if (n > 2) p[2] = v[2 % kLanes<T>];
+#else
   for (int i = 0; i < n; ++i) p[i] = v[i];
+#endif
 }
 // The lanes of several loads and stores: a count, with functions that are not unrolled into each of
 // them.
@@ -146,10 +163,18 @@ template <class T>
 SL_INLINE int first_lanes(int n) {
   return n;
 }
+#if defined(__aarch64__)
+// No call keeps the vectors that are in registers.
+template <class T>
+SL_INLINE Vector<T> load_few(const T* p, int n) {
+  return load_first(p, n);
+}
+#else
 template <class T>
 SL_NOINLINE Vector<T> load_few(const T* p, int n) {
   return load_first(p, n);
 }
+#endif
 template <class T>
 SL_NOINLINE void store_few(T* p, Vector<T> v, int n) {
   for (int i = 0; i < n; ++i) p[i] = v[i];
