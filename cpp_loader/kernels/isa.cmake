@@ -28,8 +28,8 @@ endforeach()
 # The sums of a tile fill the registers of ARM: GCC would load more before it is needed than there
 # is room for.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
-  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f32.cpp"
-    "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f64.cpp"
+  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_gemm.cpp"
+    "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f32.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f64.cpp"
     APPEND PROPERTY COMPILE_OPTIONS -fno-schedule-insns)
 endif()
 
@@ -47,6 +47,15 @@ function(scriptlang_add_isa name)
   set(large)
   if(SCRIPTLANG_SMALL)  # a fifth smaller, and no slower where what is written in vectors runs
     set(large ${plain})
+  endif()
+  set(base ${base_of_${name}})
+  if(base AND base IN_LIST built_isas)  # the base's set, with other tables from these files
+    set(parts quantized_gemm set)
+    list(TRANSFORM parts PREPEND "${CMAKE_CURRENT_LIST_DIR}/isa/")
+    list(TRANSFORM parts APPEND ".cpp")
+    scriptlang_add_kernels(${name} ${name} "${parts}" ${large} -DSL_BASE_ISA=${base} ${ARGN})
+    target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
+    return()
   endif()
   scriptlang_add_kernels(${name} ${name} "${isa_sources}" ${large} ${ARGN})
   scriptlang_add_kernels(${name} ${name}_plain "${plain_sources}" ${plain} ${ARGN})
@@ -76,6 +85,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(flags_of_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
   set(flags_of_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
       -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set(known_isas portable dotprod)
+  set(flags_of_dotprod -march=armv8.2-a+dotprod)
+  set(base_of_dotprod portable)
 else()
   set(known_isas portable)
 endif()
