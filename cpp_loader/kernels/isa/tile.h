@@ -35,11 +35,23 @@ struct Column {
   }
   SL_INLINE Vector<T> operator[](int r) const { return splat(part[r / W][r % W]); }
 };
+// Neighbours in a row of A.
+template <class T>
+struct Neighbours {
+  typedef T Few __attribute__((vector_size(kSteps * sizeof(T)), aligned(sizeof(T)), may_alias));
+  Few few;
+  SL_INLINE explicit Neighbours(const T* a) : few(*reinterpret_cast<const Few*>(a)) {
+    asm("" : "+w"(few));  // or compilers load them one by one
+  }
+  SL_INLINE Vector<T> operator[](int n) const { return splat(few[n]); }
+};
 #else
 constexpr int kRowsOfPointer = 3;  // x86 addresses base, base + s and base + 2s
 constexpr int kSteps = 1;
 constexpr int kLineVectors = 1;
 constexpr bool kWholeApart = false;
+template <class T>
+struct Neighbours;  // not needed
 template <class T, int Rows>
 struct Column {
   const T* a;
@@ -210,7 +222,27 @@ SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* 
       if constexpr (kind == Operand::kTaps) b = t.b + t.b_taps[run];
       const T* a[kPointers];
       SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + P * i * t.a_row;
-      for (int64_t k = 0; k < t.k; ++k) {
+      int64_t k = 0;
+      if constexpr (kSteps > 1 && !kStreams && (kind != Operand::kDirectBoth || Whole)) {
+        const int64_t b_step = kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
+        for (; k + kSteps <= t.k; k += kSteps, b += kSteps * b_step) {
+          if constexpr (kind != Operand::kDirectBoth) b_ahead.prefetch(kSteps);
+          if constexpr (kind == Operand::kDirect) a_ahead.prefetch(kSteps);
+          Vector<T> row[kSteps][Vectors];
+          SL_UNROLL for (int n = 0; n < kSteps; ++n) {
+            SL_UNROLL for (int j = 0; j < Vectors; ++j) row[n][j] = load(b + n * b_step + j * W);
+            if (kind == Operand::kDirectBoth) prefetch(b + (8 + n) * b_step);
+          }
+          SL_UNROLL for (int r = 0; r < Rows; ++r) {
+            const Neighbours<T> few(a[r] + k);
+            SL_UNROLL for (int n = 0; n < kSteps; ++n) {
+              const Vector<T> x = few[n];
+              SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[n][j];
+            }
+          }
+        }
+      }
+      for (; k < t.k; ++k) {
         if constexpr (kind != Operand::kDirectBoth && !kStreams) {
           b_ahead.prefetch();
           if constexpr (kind == Operand::kDirect) a_ahead.prefetch();
