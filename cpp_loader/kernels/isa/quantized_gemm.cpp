@@ -8,10 +8,6 @@
 #include "codes.h"
 #include "entry.h"
 
-#if defined(__aarch64__)
-#include <arm_neon.h>
-#endif
-
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 

@@ -15,6 +15,9 @@
 #include <immintrin.h>
 #define SL_VECTOR_BYTES 32
 #else
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 #define SL_VECTOR_BYTES 16
 #endif
 
@@ -217,6 +220,16 @@ SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) {
 SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
   return (Vector<double>)_mm256_min_pd((__m256d)high, (__m256d)x);
 }
+#elif defined(__aarch64__)
+// The greater of two zeros is the positive one here.
+SL_INLINE Vector<float> at_least(Vector<float> x, Vector<float> low) { return vmaxq_f32(x, low); }
+SL_INLINE Vector<double> at_least(Vector<double> x, Vector<double> low) {
+  return vmaxq_f64(x, low);
+}
+SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) { return vminq_f32(x, high); }
+SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
+  return vminq_f64(x, high);
+}
 #else
 template <class V>
 SL_INLINE V at_least(V x, V low) {
@@ -253,8 +266,12 @@ SL_INLINE Halves<T> halves(Vector<T> a, Vector<T> b) {
 SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
 SL_INLINE void prefetch_second(const void* p) { __builtin_prefetch(p, 0, 2); }
 
+// The greater of each lane and b; b for a NaN.
 template <class T>
 SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {
+#if defined(__aarch64__)
+  if constexpr (sizeof(T) == 4) return vmaxnmq_f32(a, splat(b));
+#endif
   return a > splat(b) ? a : splat(b);
 }
 
