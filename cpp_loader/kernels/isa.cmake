@@ -65,7 +65,7 @@ endfunction()
 function(scriptlang_add_kernels isa part sources)
   set(target scriptlang_kernels_${part})
   add_library(${target} OBJECT ${sources})
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
   target_compile_definitions(${target} PRIVATE SL_ISA=${isa})
   scriptlang_flags(${target})
   target_compile_options(${target} PRIVATE

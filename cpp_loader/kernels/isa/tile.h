@@ -17,9 +17,9 @@ constexpr bool kLeavesOut = false;
 template <class T>
 alignas(64) constexpr T kNoBias[kTileRows] = {};
 
-// What the inner loops do otherwise on NEON, whose instructions multiply by a lane of a vector: it is
-// loaded for several rows at once. Each row has an address of its own, and a step is short, so that
-// two of them make a pass; vectors are a quarter of a cache line.
+// What the inner loops do otherwise on NEON, whose instructions multiply by a lane of a vector: it
+// is loaded for several rows at once. Each row has an address of its own, two steps make a pass,
+// and a vector is a quarter of a cache line.
 #if defined(__aarch64__)
 constexpr int kRowsOfPointer = 1;
 constexpr int kSteps = 2;
