@@ -143,6 +143,16 @@ TEST(products_are_exact) {
   }
 }
 
+// 255 * 128 * 70000 is more than an int32 holds; the sums are not.
+TEST(sums_of_long_rows_are_exact) {
+  Product t(2, 9, 70'000);
+  std::fill(t.a.begin(), t.a.end(), uint8_t{255});
+  for (int8_t& code : t.b) code = static_cast<int8_t>(code / 64);
+  every_set([&](const KernelSet& set) {
+    CHECK_EQ(differences(*set.quantized_product, t, Sums::kPlain, false, false), 0);
+  });
+}
+
 TEST(numbers_become_codes_and_back) {
   std::vector<float> x = numbers(1000, 60);
   const float odd[] = {0.5f, 1.5f, -0.5f, 2.5f, 1e30f, -1e30f, NAN, INFINITY, -INFINITY, -0.0f};

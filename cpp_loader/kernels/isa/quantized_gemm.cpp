@@ -29,9 +29,9 @@ SL_INLINE Word word_at(const int32_t* a) {
   __builtin_memcpy(&word, a, sizeof word);
   return word;
 }
-constexpr bool kApart = true;         // the two int16 of a word lie in different halves of a vector
-constexpr int32_t kUnsignedBy = 128;  // udot takes no sign: what is added to the bytes of b for it
-constexpr bool kLongSteps = false;    // a step is one cache line
+constexpr bool kApart = true;  // the two int16 of a word lie in different halves of a vector
+constexpr uint32_t kUnsignedBy = 128;  // udot takes no sign: what is added to the bytes of b for it
+constexpr bool kLongSteps = false;     // a step is one cache line
 
 struct Pairs {
   static SL_INLINE Words add(Words sum, Word a, Words b) {
@@ -57,7 +57,7 @@ constexpr bool has_quads() { return false; }
 typedef Words Word;  // in all lanes
 SL_INLINE Word word_at(const int32_t* a) { return *a - Words{}; }
 constexpr bool kApart = false;
-constexpr int32_t kUnsignedBy = 0;
+constexpr uint32_t kUnsignedBy = 0;
 constexpr bool kLongSteps = true;
 
 struct Pairs {
@@ -108,7 +108,8 @@ void pack(int64_t k, int64_t n, const int8_t* b, int64_t b_row, int64_t b_column
           const bool exists = row < k && j0 + j < n;
           int8_t value = exists ? b[row * b_row + (j0 + j) * b_column] : int8_t{0};
           if (d == 4) {
-            bytes[i] = static_cast<uint8_t>(value + (exists ? kUnsignedBy : 0));
+            bytes[i] =
+                static_cast<uint8_t>(static_cast<uint8_t>(value) + (exists ? kUnsignedBy : 0));
           } else {
             int16_t wide = value;
             const int64_t apart = (2 * kWords - 2) * i - j % kWords * 2;
@@ -144,7 +145,10 @@ SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, in
   int n = static_cast<int>(p.n - column < kWords ? p.n - column : kWords);
   if (p.offset) sums += load_words(p.offset + column);
   if (p.b_zero) sums -= load_words(p.b_zero + column) * row_sum;
-  if (kUnsignedBy != 0 && has_quads()) sums -= Words{} + kUnsignedBy * row_sum;
+  if (kUnsignedBy != 0 && has_quads()) {  // what was added may be beyond int32, unlike the sums
+    typedef uint32_t Wrapping __attribute__((vector_size(SL_VECTOR_BYTES)));
+    sums = (Words)((Wrapping)sums - kUnsignedBy * static_cast<uint32_t>(row_sum));
+  }
   int64_t at = row * p.c_row + column;
   if (p.sums == Sums::kPlain) {
     int32_t* c = static_cast<int32_t*>(p.c) + at;
