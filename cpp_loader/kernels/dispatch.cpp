@@ -1,5 +1,5 @@
-// Selects the set of kernels for this processor, once: AVX-512, AVX2 or portable. In a build for
-// one instruction set there is nothing to select.
+// Selects the set of kernels for this processor, once: AVX-512, AVX2, ARM's dot products or
+// portable. In a build for one instruction set there is nothing to select.
 #include <cstdlib>
 #include <cstring>
 
@@ -17,6 +17,7 @@ namespace scriptlang::kernels {
                 processor_has("fma") && processor_has("f16c") && processor_has("bmi2")) \
   X(avx2, processor_has("avx2") && processor_has("fma") && processor_has("f16c") &&     \
               processor_has("bmi2"))
+#define SL_ISAS_ARM(X) X(dotprod, processor_has("dotprod"))
 // clang-format on
 
 namespace {
@@ -27,6 +28,11 @@ namespace {
 #define X(name, test) \
   if (std::strcmp(wanted, #name) == 0) return test;
   SL_ISAS_X86(X)
+#undef X
+#elif defined(__aarch64__)
+#define X(name, test) \
+  if (std::strcmp(wanted, #name) == 0) return test;
+  SL_ISAS_ARM(X)
 #undef X
 #endif
   return true;
@@ -57,12 +63,17 @@ bool can_run() {
 #else
 #define SL_ISA_AVX2(X)
 #endif
+#if defined(SL_HAS_ISA_dotprod)
+#define SL_ISA_DOTPROD(X) X(dotprod)
+#else
+#define SL_ISA_DOTPROD(X)
+#endif
 #if defined(SL_HAS_ISA_portable)
 #define SL_ISA_PORTABLE(X) X(portable)
 #else
 #define SL_ISA_PORTABLE(X)
 #endif
-#define SL_BUILT_ISAS(X) SL_ISA_AVX512(X) SL_ISA_AVX2(X) SL_ISA_PORTABLE(X)
+#define SL_BUILT_ISAS(X) SL_ISA_AVX512(X) SL_ISA_AVX2(X) SL_ISA_DOTPROD(X) SL_ISA_PORTABLE(X)
 
 #define X(name)                  \
   namespace name {               \

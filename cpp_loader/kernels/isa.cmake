@@ -25,6 +25,14 @@ foreach(leaf columns double_loops lines plain_loops pointwise tiles_f32 tiles_f6
     PROPERTIES COMPILE_OPTIONS "-fno-exceptions;-fno-asynchronous-unwind-tables")
 endforeach()
 
+# The sums of a tile fill the registers of ARM: GCC would load more before it is needed than there
+# is room for.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set_property(SOURCE "${CMAKE_CURRENT_LIST_DIR}/isa/quantized_gemm.cpp"
+    "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f32.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/tiles_f64.cpp"
+    APPEND PROPERTY COMPILE_OPTIONS -fno-schedule-insns)
+endif()
+
 # What is computed from tables gives the same bits everywhere; each operator of a pair rounds.
 set_source_files_properties(
   "${CMAKE_CURRENT_LIST_DIR}/isa/pair_loops.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp"
@@ -40,6 +48,15 @@ function(scriptlang_add_isa name)
   if(SCRIPTLANG_SMALL)  # a fifth smaller, and no slower where what is written in vectors runs
     set(large ${plain})
   endif()
+  set(base ${base_of_${name}})
+  if(base AND base IN_LIST built_isas)  # the base's set, with other tables from these files
+    set(parts quantized_gemm set)
+    list(TRANSFORM parts PREPEND "${CMAKE_CURRENT_LIST_DIR}/isa/")
+    list(TRANSFORM parts APPEND ".cpp")
+    scriptlang_add_kernels(${name} ${name} "${parts}" ${large} -DSL_BASE_ISA=${base} ${ARGN})
+    target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
+    return()
+  endif()
   scriptlang_add_kernels(${name} ${name} "${isa_sources}" ${large} ${ARGN})
   scriptlang_add_kernels(${name} ${name}_plain "${plain_sources}" ${plain} ${ARGN})
   target_compile_definitions(scriptlang PRIVATE SL_HAS_ISA_${name})
@@ -48,7 +65,7 @@ endfunction()
 function(scriptlang_add_kernels isa part sources)
   set(target scriptlang_kernels_${part})
   add_library(${target} OBJECT ${sources})
-  target_include_directories(${target} PRIVATE ${CMAKE_CURRENT_SOURCE_DIR}/src)
+  target_include_directories(${target} PRIVATE "${CMAKE_CURRENT_FUNCTION_LIST_DIR}/../src")
   target_compile_definitions(${target} PRIVATE SL_ISA=${isa})
   scriptlang_flags(${target})
   target_compile_options(${target} PRIVATE
@@ -68,6 +85,10 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64|amd64")
   set(flags_of_avx2 -mavx2 -mfma -mf16c -mbmi -mbmi2)
   set(flags_of_avx512 -mavx512f -mavx512bw -mavx512dq -mavx512vl -mfma -mf16c -mbmi -mbmi2
       -mprefer-vector-width=512)
+elseif(CMAKE_SYSTEM_PROCESSOR MATCHES "aarch64|arm64|ARM64")
+  set(known_isas portable dotprod)
+  set(flags_of_dotprod -march=armv8.2-a+dotprod)
+  set(base_of_dotprod portable)
 else()
   set(known_isas portable)
 endif()

@@ -71,9 +71,45 @@ bool processor_has(const char* name) noexcept {
 
 #else
 
+#include <cstring>
+
+#if defined(__aarch64__) && (defined(__linux__) || defined(__ANDROID__))
+#include <sys/auxv.h>
+#elif defined(__aarch64__) && defined(__APPLE__)
+#include <sys/sysctl.h>
+#elif defined(__aarch64__) && defined(_WIN32)
+#include <windows.h>
+#endif
+
 namespace scriptlang::kernels {
 
-bool processor_has(const char*) noexcept { return false; }
+namespace {
+
+// Products of four bytes each, summed up: sdot, udot.
+bool has_dot_products() noexcept {
+#if defined(__ARM_FEATURE_DOTPROD)
+  return true;
+#elif defined(__aarch64__) && (defined(__linux__) || defined(__ANDROID__))
+  constexpr unsigned long kDotProducts = 1ul << 20;  // HWCAP_ASIMDDP, which old headers lack
+  return (getauxval(AT_HWCAP) & kDotProducts) != 0;
+#elif defined(__aarch64__) && defined(__APPLE__)
+  int has = 0;
+  size_t size = sizeof has;
+  return sysctlbyname("hw.optional.arm.FEAT_DotProd", &has, &size, nullptr, 0) == 0 && has != 0;
+#elif defined(__aarch64__) && defined(_WIN32)
+  constexpr DWORD kDotProducts = 43;  // PF_ARM_V82_DP_INSTRUCTIONS_AVAILABLE
+  return IsProcessorFeaturePresent(kDotProducts) != 0;
+#else
+  return false;
+#endif
+}
+
+}  // namespace
+
+bool processor_has(const char* name) noexcept {
+  static const bool dot_products = has_dot_products();
+  return std::strcmp(name, "dotprod") == 0 && dot_products;
+}
 
 }  // namespace scriptlang::kernels
 

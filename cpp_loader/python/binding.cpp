@@ -125,6 +125,7 @@ std::vector<std::string> cpu_features() {
 #undef SL_FEATURE
 #elif defined(__aarch64__)
   names.emplace_back("neon");
+  if (kernels::processor_has("dotprod")) names.emplace_back("dotprod");
 #endif
   return names;
 }

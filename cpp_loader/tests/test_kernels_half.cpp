@@ -109,6 +109,40 @@ TEST(products_of_halves_by_threads) {
   set_thread_count(1);
 }
 
+// Those of processors give the bits of the plain ones, which round halves to even.
+TEST(halves_are_converted_as_numbers_one_by_one) {
+  std::vector<uint16_t> halves;
+  std::vector<float> floats;
+  for (int bits = 0; bits <= 0xffff; ++bits) halves.push_back(static_cast<uint16_t>(bits));
+  for (uint16_t half : halves) {
+    const float x = scriptlang::half_to_float(half);
+    const float next = scriptlang::half_to_float(static_cast<uint16_t>(half + 1));
+    for (float y : {x, std::nextafterf(x, next), (x + next) / 2, x * 1e-9f, x * 3}) {
+      floats.push_back(y);
+    }
+  }
+  for_sets([&](const KernelSet& set) {
+    if (set.halves->from_half == nullptr) return;
+    std::vector<float> wide(halves.size());
+    set.halves->from_half(int64_t(halves.size()), wide.data(), halves.data());
+    int wrong = 0;
+    for (size_t i = 0; i < halves.size(); ++i) {
+      const float want = scriptlang::half_to_float(halves[i]);
+      wrong += std::isnan(want) ? !std::isnan(wide[i])
+                                : wide[i] != want || std::signbit(wide[i]) != std::signbit(want);
+    }
+    CHECK_EQ(wrong, 0);
+    std::vector<uint16_t> narrow(floats.size());
+    set.halves->to_half(int64_t(floats.size()), narrow.data(), floats.data());
+    wrong = 0;
+    for (size_t i = 0; i < floats.size(); ++i) {
+      if (std::isnan(floats[i])) wrong += (narrow[i] & 0x7fff) <= 0x7c00;
+      else wrong += narrow[i] != scriptlang::float_to_half(floats[i]);
+    }
+    CHECK_EQ(wrong, 0);
+  });
+}
+
 TEST(nan_and_infinity_pass_through_products_of_halves) {
   constexpr uint16_t kOne = 0x3f80, kNan = 0x7fc0, kInfinity = 0x7f80;  // of bfloat16
   for_sets([&](const KernelSet& set) {

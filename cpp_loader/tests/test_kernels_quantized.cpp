@@ -80,9 +80,9 @@ struct Product {
   }
 };
 
-// How many of the results differ from plain loops.
+// How many of the results differ from plain loops. Rows of a begin `lead` bytes further.
 int64_t differences(const QuantizedProductFunctions& f, const Product& t, Sums sums, bool moved,
-                    bool relu) {
+                    bool relu, int64_t lead = 0) {
   std::vector<char> packed(static_cast<size_t>(f.packed_size(t.k, t.n)) + 64);
   f.pack(t.k, t.n, t.b.data(), 1, t.k, packed.data());
   std::vector<char> c(static_cast<size_t>(t.m * t.n * 4));
@@ -90,7 +90,9 @@ int64_t differences(const QuantizedProductFunctions& f, const Product& t, Sums s
   p.m = t.m;
   p.n = t.n;
   p.k = t.k;
-  p.a = t.a.data();
+  std::vector<uint8_t> moved_a(static_cast<size_t>(lead), 77);
+  moved_a.insert(moved_a.end(), t.a.begin(), t.a.end());
+  p.a = moved_a.data() + lead;
   p.a_row = t.a_row;
   p.packed = packed.data();
   p.offset = t.offset.data();
@@ -134,10 +136,21 @@ TEST(products_are_exact) {
       for (Sums sums : {Sums::kPlain, Sums::kNumbers, Sums::kCodes}) {
         for (bool moved : {false, true}) {
           CHECK_EQ(differences(*set.quantized_product, t, sums, moved, moved), 0);
+          CHECK_EQ(differences(*set.quantized_product, t, sums, moved, moved, 1), 0);
         }
       }
     });
   }
+}
+
+// 255 * 128 * 70000 is more than an int32 holds; the sums are not.
+TEST(sums_of_long_rows_are_exact) {
+  Product t(2, 9, 70'000);
+  std::fill(t.a.begin(), t.a.end(), uint8_t{255});
+  for (int8_t& code : t.b) code = static_cast<int8_t>(code / 64);
+  every_set([&](const KernelSet& set) {
+    CHECK_EQ(differences(*set.quantized_product, t, Sums::kPlain, false, false), 0);
+  });
 }
 
 TEST(numbers_become_codes_and_back) {

@@ -117,7 +117,6 @@ template <class T>
 void convolve_panel(const Job<T>& job, Tile<T>& t, int64_t begin, int64_t end, int64_t k0,
                     int64_t column) {
   const Conv<T>& c = job.conv;
-  const bool half = t.columns <= kPanel<T> / 2;
   RowTiles(c.shape.outputs).each_height(begin, end, [&](int64_t row, int height, int64_t tiles) {
     t.bias = c.bias ? c.bias + row : nullptr;
     t.c = job.y + row * job.pixels + column;
@@ -126,10 +125,7 @@ void convolve_panel(const Job<T>& job, Tile<T>& t, int64_t begin, int64_t end, i
     t.a = job.packed_w ? job.packed_w + k0 * c.shape.outputs + row * t.k : c.w + row * job.k + k0;
     if (!job.packed_w) TileSet<T, Operand::kDirect>::one.rows[height](t);
     else if (!job.in_place) TileSet<T, Operand::kPacked>::one.rows[height](t);
-    else if constexpr (kHasPlaces) {
-      if (half) TileSet<T, Operand::kPlaces>::half.rows[height](t);
-      else TileSet<T, Operand::kPlaces>::one.rows[height](t);
-    }
+    else if constexpr (kHasPlaces) panel_tile<T, Operand::kPlaces>(height, t.columns)(t);
     multiplied(height * tiles * t.k * kPanel<T>);
   });
 }
@@ -140,7 +136,7 @@ template <class T>
 void find_places(const Job<T>& job, const Places& places, int64_t panel, Tile<T>& t) {
   const ConvShape& s = job.conv.shape;
   const int64_t first = panel * kTileVectors, left = places.count - first;
-  t.columns = static_cast<int>(left <= kTileVectors / 2 ? kPanel<T> / 2 : kPanel<T>);
+  t.columns = static_cast<int>(min_of(left, kTileVectors)) * kLanes<T>;
   for (int64_t j = 0; j < kTileVectors; ++j) {
     const int64_t i = first + min_of(j, left - 1), row = places.row(i), w = places.column(i);
     t.b_places[j] = job.frame.pixel(s, row / s.out[1], row % s.out[1], w);

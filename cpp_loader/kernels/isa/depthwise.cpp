@@ -36,6 +36,14 @@ struct Piece {
   Activation activation;
 };
 
+// A copy, which no store of a result may change, lets the places of pixels be found once for all
+// channels. x86 has too few registers to keep them.
+#if defined(__aarch64__)
+typedef const Piece LocalPiece;
+#else
+typedef const Piece& LocalPiece;
+#endif
+
 // Computes `Together` pixels for the channels [c, c + channels), at most one vector. Columns and
 // Step are the columns of taps and the stride of pixels in columns, or 0 for run-time values.
 template <int Columns, int Step, int Together>
@@ -71,7 +79,8 @@ SL_INLINE void piece_vector(const Piece& p, int64_t c, int channels, Bounds<floa
 
 // Computes `Together` pixels that have all columns of taps.
 template <int Columns, int Step, int Together>
-SL_NOINLINE void inner_piece(const Piece& p, int64_t channels) {
+SL_NOINLINE void inner_piece(const Piece& piece, int64_t channels) {
+  LocalPiece p = piece;
   const Bounds<float> bounds(p.activation);
   int64_t c = 0;
   for (; c + W <= channels; c += W) piece_vector<Columns, Step, Together>(p, c, W, bounds);

@@ -7,13 +7,13 @@
 namespace scriptlang::kernels::SL_ISA {
 
 // Rows and vectors of a tile: as many accumulators as possible, leaving registers for one row of B
-// and one element of A.
+// and one element of A. NEON multiplies by a lane of a vector, so there it is two vectors of A.
 #if defined(__AVX512F__)
 constexpr int kTileRows = 14, kTileVectors = 2;
 constexpr int kPairRows = 7, kQuadRows = 2;  // rows of tiles two and four panels wide
 #elif defined(__aarch64__)
-constexpr int kTileRows = 6, kTileVectors = 4;
-constexpr int kPairRows = 3, kQuadRows = 1;
+constexpr int kTileRows = 8, kTileVectors = 3;
+constexpr int kPairRows = 4, kQuadRows = 1;
 #else
 constexpr int kTileRows = 6, kTileVectors = 2;
 constexpr int kPairRows = 2, kQuadRows = 1;
@@ -63,12 +63,17 @@ template <class T, int MaxRows>
 struct TileTable {
   TileFunction<T> rows[MaxRows + 1];
 };
+template <class T>
+struct NarrowTiles {
+  TileTable<T, kTileRows> less_one[kTileVectors - 1];  // by the number of vectors, less one
+};
 
 // TileSet<...>::one.rows[r] multiplies a tile of r rows and one panel. `pair` and `quad` are for
-// two and four panels, `half` for a last panel with at most half of its columns.
+// two and four panels, `narrow` for the first vectors of a last panel.
 template <class T, Operand kind>
 struct TileSet {
-  static const TileTable<T, kTileRows> half, one;
+  static const NarrowTiles<T> narrow;
+  static const TileTable<T, kTileRows> one;
   static const TileTable<T, kPairRows> pair;
   static const TileTable<T, kQuadRows> quad;
 };
@@ -76,8 +81,9 @@ struct TileSet {
 // The function for a tile of one panel, of which `columns` columns exist.
 template <class T, Operand kind>
 SL_INLINE TileFunction<T> panel_tile(int rows, int columns) {
-  return columns <= kPanel<T> / 2 ? TileSet<T, kind>::half.rows[rows]
-                                  : TileSet<T, kind>::one.rows[rows];
+  constexpr int W = kLanes<T>;
+  if (columns > kPanel<T> - W) return TileSet<T, kind>::one.rows[rows];
+  return TileSet<T, kind>::narrow.less_one[kTileVectors > 2 ? (columns - 1) / W : 0].rows[rows];
 }
 
 namespace {

@@ -268,6 +268,15 @@ void to_half(int64_t n, uint16_t* to, const float* from) {
   }
   for (; i < n; ++i) to[i] = _cvtss_sh(from[i], kNearest);
 }
+#elif defined(__aarch64__)
+void from_half(int64_t n, float* to, const uint16_t* from) {
+  const __fp16* halves = reinterpret_cast<const __fp16*>(from);
+  for (int64_t i = 0; i < n; ++i) to[i] = halves[i];
+}
+void to_half(int64_t n, uint16_t* to, const float* from) {
+  __fp16* halves = reinterpret_cast<__fp16*>(to);
+  for (int64_t i = 0; i < n; ++i) halves[i] = from[i];
+}
 #endif
 void from_bfloat(int64_t n, float* to, const uint16_t* from) {
   for (int64_t i = 0; i < n; ++i) { to[i] = float_of(static_cast<uint32_t>(from[i]) << 16); }
@@ -516,7 +525,7 @@ constexpr FinishLoops finish_loops_value = make_finish();
 
 }  // namespace
 
-#if defined(__F16C__)
+#if defined(__F16C__) || defined(__aarch64__)
 const HalfLoops half_loops{&from_half, &to_half, &from_bfloat, &to_bfloat};
 #else
 const HalfLoops half_loops{nullptr, nullptr, &from_bfloat, &to_bfloat};

@@ -1,8 +1,8 @@
 // Matrix products of codes: int32 sums over all of k in registers, finished when they leave these.
 //
 // b is packed in panels of kColumns columns. For each step of k, a panel holds one word per column.
-// With VNNI a word is four bytes of k, otherwise two int16, because older instructions for bytes
-// saturate. a is read word by word; each word is broadcast to all columns.
+// With VNNI or ARM's dot products a word is four bytes of k, otherwise two int16, because older
+// instructions for bytes saturate. a is read word by word; each word meets all columns.
 #include "../processor.h"
 #include "../scratch.h"
 #include "codes.h"
@@ -11,7 +11,7 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-#if defined(__AVX512BW__)
+#if defined(__AVX512BW__) || defined(__aarch64__)
 constexpr int kRows = 6, kVectors = 4;
 #else
 constexpr int kRows = 4, kVectors = 2;
@@ -20,6 +20,45 @@ constexpr int64_t kColumns = kVectors * kWords;
 static_assert(kQuantizedColumns % kColumns == 0, "a product may start at a panel");
 
 constexpr int64_t round_up(int64_t n, int64_t to) { return (n + to - 1) / to * to; }
+
+#if defined(__aarch64__)
+// A word of a in the first lane, from where instructions multiply by it.
+typedef float Word;
+SL_INLINE Word word_at(const int32_t* a) {
+  Word word;
+  __builtin_memcpy(&word, a, sizeof word);
+  return word;
+}
+constexpr bool kApart = true;  // the two int16 of a word lie in different halves of a vector
+constexpr uint32_t kUnsignedBy = 128;  // udot takes no sign: what is added to the bytes of b for it
+constexpr bool kLongSteps = false;     // a step is one cache line
+
+struct Pairs {
+  static SL_INLINE Words add(Words sum, Word a, Words b) {
+    const int16x4_t pair = vreinterpret_s16_f32(float32x2_t{a, 0});
+    const int16x8_t both = vreinterpretq_s16_s32((int32x4_t)b);
+    sum = (Words)vmlal_lane_s16((int32x4_t)sum, vget_low_s16(both), pair, 0);
+    return (Words)vmlal_high_lane_s16((int32x4_t)sum, both, pair, 1);
+  }
+};
+#if defined(__ARM_FEATURE_DOTPROD)
+struct Quads {
+  static SL_INLINE Words add(Words sum, Word a, Words b) {
+    return (Words)vdotq_lane_u32((uint32x4_t)sum, (uint8x16_t)b,
+                                 vreinterpret_u8_f32(float32x2_t{a, 0}), 0);
+  }
+};
+constexpr bool has_quads() { return true; }
+#else
+using Quads = Pairs;
+constexpr bool has_quads() { return false; }
+#endif
+#else
+typedef Words Word;  // in all lanes
+SL_INLINE Word word_at(const int32_t* a) { return *a - Words{}; }
+constexpr bool kApart = false;
+constexpr uint32_t kUnsignedBy = 0;
+constexpr bool kLongSteps = true;
 
 struct Pairs {
   static SL_INLINE Words add(Words sum, Words a, Words b) {
@@ -49,6 +88,7 @@ bool has_quads() {
 using Quads = Pairs;
 constexpr bool has_quads() { return false; }
 #endif
+#endif
 
 int64_t depth() { return has_quads() ? 4 : 2; }
 int64_t steps_of(int64_t k) { return (k + depth() - 1) / depth(); }
@@ -65,12 +105,15 @@ void pack(int64_t k, int64_t n, const int8_t* b, int64_t b_row, int64_t b_column
       for (int64_t j = 0; j < width; ++j, bytes += 4) {
         for (int64_t i = 0; i < d; ++i) {
           int64_t row = s * d + i;
-          int8_t value = row < k && j0 + j < n ? b[row * b_row + (j0 + j) * b_column] : int8_t{0};
+          const bool exists = row < k && j0 + j < n;
+          int8_t value = exists ? b[row * b_row + (j0 + j) * b_column] : int8_t{0};
           if (d == 4) {
-            bytes[i] = static_cast<uint8_t>(value);
+            bytes[i] =
+                static_cast<uint8_t>(static_cast<uint8_t>(value) + (exists ? kUnsignedBy : 0));
           } else {
             int16_t wide = value;
-            __builtin_memcpy(bytes + 2 * i, &wide, 2);
+            const int64_t apart = (2 * kWords - 2) * i - j % kWords * 2;
+            __builtin_memcpy(bytes + 2 * i + (kApart ? apart : 0), &wide, 2);
           }
         }
       }
@@ -84,6 +127,7 @@ struct Tile {
   const QuantizedProduct& p;
   const int32_t* a;
   int64_t a_row, steps;
+  const int32_t* row_sums;  // of the codes of a; null: not needed
   const int32_t* ahead = nullptr;
   int64_t ahead_step = 0;  // words per step
 };
@@ -94,12 +138,17 @@ SL_INLINE int32_t sum_of_row(const QuantizedProduct& p, int64_t row) {
   return sum;
 }
 
-// row_sum is the sum of the codes of the row of a; needed if there is p.b_zero.
+// row_sum is the sum of the codes of the row of a; needed if there is p.b_zero, or if b was made
+// unsigned.
 SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, int64_t row,
                       int64_t column) {
   int n = static_cast<int>(p.n - column < kWords ? p.n - column : kWords);
   if (p.offset) sums += load_words(p.offset + column);
   if (p.b_zero) sums -= load_words(p.b_zero + column) * row_sum;
+  if (kUnsignedBy != 0 && has_quads()) {  // what was added may be beyond int32, unlike the sums
+    typedef uint32_t Wrapping __attribute__((vector_size(SL_VECTOR_BYTES)));
+    sums = (Words)((Wrapping)sums - kUnsignedBy * static_cast<uint32_t>(row_sum));
+  }
   int64_t at = row * p.c_row + column;
   if (p.sums == Sums::kPlain) {
     int32_t* c = static_cast<int32_t*>(p.c) + at;
@@ -114,9 +163,9 @@ SL_INLINE void finish(const QuantizedProduct& p, Words sums, int32_t row_sum, in
 
 // Finishes the sums of a tile, row by row; one function for tiles of all heights.
 SL_NOINLINE void finish_tile(const QuantizedProduct& p, const Words* sums, int rows, int vectors,
-                             int64_t row, int64_t column) {
+                             int64_t row, int64_t column, const int32_t* row_sums) {
   for (int r = 0; r < rows; ++r) {
-    int32_t row_sum = p.b_zero ? sum_of_row(p, row + r) : 0;
+    int32_t row_sum = row_sums ? row_sums[row + r] : 0;
     for (int v = 0; v < vectors && column + v * kWords < p.n; ++v) {
       finish(p, sums[r * vectors + v], row_sum, row + r, column + v * kWords);
     }
@@ -134,13 +183,13 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
     SL_UNROLL for (int i = 0; i < Split; ++i) {
       Words panel[Vectors];
       prefetch_second(ahead);
-      prefetch_second(ahead + t.ahead_step / 2);
+      if (kLongSteps) prefetch_second(ahead + t.ahead_step / 2);
       ahead += t.ahead_step;
       SL_UNROLL for (int v = 0; v < Vectors; ++v) {
         panel[v] = load_words(b + ((s + i) * Vectors + v) * kWords);
       }
       SL_UNROLL for (int r = 0; r < Rows; ++r) {
-        Words all = a[r * t.a_row + s + i] - Words{};
+        const Word all = word_at(a + r * t.a_row + s + i);
         SL_UNROLL for (int v = 0; v < Vectors; ++v) {
           sums[i][r][v] = Dot::add(sums[i][r][v], all, panel[v]);
         }
@@ -149,7 +198,7 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
   }
   for (; s < t.steps; ++s) {
     SL_UNROLL for (int r = 0; r < Rows; ++r) {
-      Words all = a[r * t.a_row + s] - Words{};
+      const Word all = word_at(a + r * t.a_row + s);
       SL_UNROLL for (int v = 0; v < Vectors; ++v) {
         sums[0][r][v] = Dot::add(sums[0][r][v], all, load_words(b + (s * Vectors + v) * kWords));
       }
@@ -163,7 +212,7 @@ SL_INLINE void tile(const Tile& t, const int32_t* b, int64_t row, int64_t column
       totals[r * Vectors + v] = total;
     }
   }
-  finish_tile(t.p, totals, Rows, Vectors, row, column);
+  finish_tile(t.p, totals, Rows, Vectors, row, column, t.row_sums);
 }
 
 // Splits rows into tiles of nearly equal height: 8 rows are 4 + 4, not 6 + 2.
@@ -211,23 +260,25 @@ void widen(const QuantizedProduct& p, int64_t words, int16_t* to) {
 }
 
 void multiply(const QuantizedProduct& p) {
-  int64_t steps = steps_of(p.k);
-  if (has_quads()) {
-    if (p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0) {
-      return all_panels<Quads>(
-          {p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps, nullptr, 0});
-    }
-    Scratch words(static_cast<size_t>(p.m * steps) * 4);
-    for (int64_t r = 0; r < p.m; ++r) {
-      uint8_t* to = words.as<uint8_t>() + r * steps * 4;
-      const uint8_t* a = p.a + r * p.a_row;
-      __builtin_memcpy(to, a, static_cast<size_t>(p.k));
-    }
-    return all_panels<Quads>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
+  const int64_t steps = steps_of(p.k);
+  const bool quads = has_quads(), sums = p.b_zero || (quads && kUnsignedBy != 0);
+  const bool direct = quads && p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0;
+  const int64_t count = direct ? 0 : p.m * steps;
+  Scratch words(static_cast<size_t>(count + (sums ? p.m : 0)) * 4);
+  int32_t *to = words.as<int32_t>(), *row_sums = sums ? to + count : nullptr;
+  for (int64_t r = 0; sums && r < p.m; ++r) row_sums[r] = sum_of_row(p, r);
+  if (direct) {
+    return all_panels<Quads>(
+        {p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps, row_sums});
   }
-  Scratch words(static_cast<size_t>(p.m * steps) * 4);
-  widen(p, steps, words.as<int16_t>());
-  all_panels<Pairs>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
+  if (!quads) {
+    widen(p, steps, words.as<int16_t>());
+    return all_panels<Pairs>({p, to, steps, steps, row_sums});
+  }
+  for (int64_t r = 0; r < p.m; ++r) {
+    __builtin_memcpy(to + r * steps, p.a + r * p.a_row, static_cast<size_t>(p.k));
+  }
+  all_panels<Quads>({p, to, steps, steps, row_sums});
 }
 
 }  // namespace

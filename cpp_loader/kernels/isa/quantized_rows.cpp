@@ -65,6 +65,8 @@ SL_INLINE Vector<float> scaled(Words codes, Scaled s) {
   return (Vector<float>)_mm512_fmadd_ps((__m512)v, (__m512)splat(s.scale), (__m512)splat(s.shift));
 #elif defined(__FMA__)
   return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)splat(s.scale), (__m256)splat(s.shift));
+#elif defined(__aarch64__)
+  return (Vector<float>)vfmaq_f32(splat(s.shift), v, splat(s.scale));
 #else
   for (int i = 0; i < kWords; ++i) {  // exact in double before the final rounding
     v[i] = static_cast<float>(static_cast<double>(v[i]) * s.scale + s.shift);

@@ -1,8 +1,31 @@
-// The kernel set of one instruction set.
+// The kernel set of one instruction set. With SL_BASE_ISA, it is that one's, but for the few tables
+// that gain by more instructions.
 #include "entry.h"
 
 #define SL_TEXT_OF(x) #x
 #define SL_TEXT(x) SL_TEXT_OF(x)
+
+#if defined(SL_BASE_ISA)
+
+namespace scriptlang::kernels::SL_BASE_ISA {
+const KernelSet& kernel_set();
+}
+
+namespace scriptlang::kernels::SL_ISA {
+
+const KernelSet& kernel_set() {
+  static const KernelSet set = [] {
+    KernelSet made = SL_BASE_ISA::kernel_set();
+    made.name = SL_TEXT(SL_ISA);
+    made.quantized_product = &quantized_product;
+    return made;
+  }();
+  return set;
+}
+
+}  // namespace scriptlang::kernels::SL_ISA
+
+#else
 
 namespace scriptlang::kernels::SL_ISA {
 
@@ -18,3 +41,5 @@ const KernelSet& kernel_set() {
 }
 
 }  // namespace scriptlang::kernels::SL_ISA
+
+#endif

@@ -17,6 +17,49 @@ constexpr bool kLeavesOut = false;
 template <class T>
 alignas(64) constexpr T kNoBias[kTileRows] = {};
 
+// What the inner loops do otherwise on NEON, whose instructions multiply by a lane of a vector: it
+// is loaded for several rows at once. Each row has an address of its own, two steps make a pass,
+// and a vector is a quarter of a cache line.
+#if defined(__aarch64__)
+constexpr int kRowsOfPointer = 1;
+constexpr int kSteps = 2;
+constexpr int kLineVectors = kTileVectors;  // of which one is prefetched
+constexpr bool kWholeApart = true;          // whole rows of B have a loop without tests for lanes
+// The elements of A for each row of a tile; what follows them is read, too, up to a whole vector.
+template <class T, int Rows>
+struct Column {
+  static constexpr int W = kLanes<T>;
+  Vector<T> part[(Rows + W - 1) / W];
+  SL_INLINE explicit Column(const T* a) {
+    SL_UNROLL for (int i = 0; i < (Rows + W - 1) / W; ++i) part[i] = load(a + i * W);
+  }
+  SL_INLINE Vector<T> operator[](int r) const { return splat(part[r / W][r % W]); }
+};
+// Neighbours in a row of A.
+template <class T>
+struct Neighbours {
+  typedef T Few __attribute__((vector_size(kSteps * sizeof(T)), aligned(sizeof(T)), may_alias));
+  Few few;
+  SL_INLINE explicit Neighbours(const T* a) : few(*reinterpret_cast<const Few*>(a)) {
+    asm("" : "+w"(few));  // or compilers load them one by one
+  }
+  SL_INLINE Vector<T> operator[](int n) const { return splat(few[n]); }
+};
+#else
+constexpr int kRowsOfPointer = 3;  // x86 addresses base, base + s and base + 2s
+constexpr int kSteps = 1;
+constexpr int kLineVectors = 1;
+constexpr bool kWholeApart = false;
+template <class T>
+struct Neighbours;  // not needed
+template <class T, int Rows>
+struct Column {
+  const T* a;
+  SL_INLINE explicit Column(const T* a_) : a(a_) {}
+  SL_INLINE Vector<T> operator[](int r) const { return splat(a[r]); }
+};
+#endif
+
 // Hides an address from the optimiser, so that it neither generates special code for a table's
 // constants nor keeps the addresses of all rows in registers.
 template <class T>
@@ -119,13 +162,13 @@ struct Ahead {
   // Without memory to prefetch, the same place again and again, which costs least.
   Ahead(const T* from, int64_t step_, const T* place)
       : at(from ? from : place), step(from ? step_ : 0) {}
-  SL_INLINE void prefetch() {
-    prefetch_second(at);
-    at += step;
+  SL_INLINE void prefetch(int steps = 1) {
+    SL_UNROLL for (int i = 0; i < steps; ++i) prefetch_second(at + i * step);
+    at += steps * step;
   }
 };
 
-template <class T, int Rows, int Vectors, Operand kind>
+template <class T, int Rows, int Vectors, Operand kind, bool Whole = false>
 SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* lanes,
                             Ahead<T>& b_ahead, Ahead<T>& a_ahead, Vector<T> (&sum)[Rows][Vectors]) {
   constexpr int W = kLanes<T>;
@@ -138,37 +181,68 @@ SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* 
       const int64_t at = t.b_rows[k];
       Vector<T> row[Vectors];
       SL_UNROLL for (int j = 0; j < Vectors; ++j) row[j] = load(from[j] + at);
+      const Column<T, Rows> column(a);
       SL_UNROLL for (int r = 0; r < Rows; ++r) {
-        Vector<T> x = splat(a[r]);
+        const Vector<T> x = column[r];
         SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
       }
       a += Rows;
     }
   } else if constexpr (kind == Operand::kPacked) {
     const T* a = first_a;
-    for (int64_t k = t.k; k > 0; --k) {
-      b_ahead.prefetch();
+    const auto add = [&](int step) SL_ALWAYS {
+      const T* here = b + step * kPanel<T>;
       Vector<T> row[Vectors];
       SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-        row[j] = load(b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W);
+        row[j] = load(here + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W);
       }
+      const Column<T, Rows> column(a + step * Rows);
       SL_UNROLL for (int r = 0; r < Rows; ++r) {
-        Vector<T> x = splat(a[r]);
+        const Vector<T> x = column[r];
         SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
       }
+    };
+    for (int64_t k = kSteps > 1 ? t.k / kSteps : 0; k > 0; --k) {
+      b_ahead.prefetch(kSteps);
+      SL_UNROLL for (int i = 0; i < kSteps; ++i) add(i);
+      a += kSteps * Rows;
+      b += kSteps * kPanel<T>;
+    }
+    for (int64_t k = kSteps > 1 ? t.k % kSteps : t.k; k > 0; --k) {
+      b_ahead.prefetch();
+      add(0);
       a += Rows;
       b += kPanel<T>;
     }
   } else {
-    // One pointer per three rows: x86 can address base, base + s and base + 2s.
-    constexpr int kPointers = (Rows + 2) / 3;
+    constexpr int P = kRowsOfPointer, kPointers = (Rows + P - 1) / P;
     const int64_t runs = kind == Operand::kTaps ? t.tap_count : 1;
     for (int64_t run = 0; run < runs; ++run) {
       const T* first = kind == Operand::kTaps ? first_a + t.taps[run] : first_a;
       if constexpr (kind == Operand::kTaps) b = t.b + t.b_taps[run];
       const T* a[kPointers];
-      SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + 3 * i * t.a_row;
-      for (int64_t k = 0; k < t.k; ++k) {
+      SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] = first + P * i * t.a_row;
+      int64_t k = 0;
+      if constexpr (kSteps > 1 && !kStreams && (kind != Operand::kDirectBoth || Whole)) {
+        const int64_t b_step = kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
+        for (; k + kSteps <= t.k; k += kSteps, b += kSteps * b_step) {
+          if constexpr (kind != Operand::kDirectBoth) b_ahead.prefetch(kSteps);
+          if constexpr (kind == Operand::kDirect) a_ahead.prefetch(kSteps);
+          Vector<T> row[kSteps][Vectors];
+          SL_UNROLL for (int n = 0; n < kSteps; ++n) {
+            SL_UNROLL for (int j = 0; j < Vectors; ++j) row[n][j] = load(b + n * b_step + j * W);
+            if (kind == Operand::kDirectBoth) prefetch(b + (8 + n) * b_step);
+          }
+          SL_UNROLL for (int r = 0; r < Rows; ++r) {
+            const Neighbours<T> few(a[r] + k);
+            SL_UNROLL for (int n = 0; n < kSteps; ++n) {
+              const Vector<T> x = few[n];
+              SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[n][j];
+            }
+          }
+        }
+      }
+      for (; k < t.k; ++k) {
         if constexpr (kind != Operand::kDirectBoth && !kStreams) {
           b_ahead.prefetch();
           if constexpr (kind == Operand::kDirect) a_ahead.prefetch();
@@ -176,19 +250,19 @@ SL_INLINE void add_products(const Tile<T>& t, const T* first_a, const Lanes<T>* 
         Vector<T> row[Vectors];
         SL_UNROLL for (int j = 0; j < Vectors; ++j) {
           if constexpr (kind == Operand::kDirectBoth) {
-            row[j] = load_lanes(b + j * W, lanes[j]);
-            prefetch(b + j * W + 8 * t.b_stride);
+            row[j] = Whole ? load(b + j * W) : load_lanes(b + j * W, lanes[j]);
+            if (j % kLineVectors == 0) prefetch(b + j * W + 8 * t.b_stride);
           } else {
             const T* from = b + (j / kTileVectors) * t.b_stride + (j % kTileVectors) * W;
             row[j] = load(from);
-            if constexpr (kStreams) prefetch(from + 64 * W);
+            if (kStreams && j % kLineVectors == 0) prefetch(from + 64 * W);
           }
         }
         SL_UNROLL for (int r = 0; r < Rows; ++r) {
-          Vector<T> x = splat(a[r / 3][(r % 3) * t.a_row]);
+          const Vector<T> x = splat(P == 1 ? a[r / P][k] : a[r / P][(r % P) * t.a_row]);
           SL_UNROLL for (int j = 0; j < Vectors; ++j) sum[r][j] += x * row[j];
         }
-        SL_UNROLL for (int i = 0; i < kPointers; ++i) a[i] += 1;
+        SL_UNROLL for (int i = 0; P > 1 && i < kPointers; ++i) a[i] += 1;
         b += kind == Operand::kDirectBoth ? t.b_stride : kPanel<T>;
       }
     }
@@ -211,7 +285,11 @@ SL_NOINLINE void multiply_tiles(const Tile<T>& t) {
     if (added != nullptr) prefetch_added(added, t.c_row, Rows, Vectors);  // needed after products
     Vector<T> sum[Rows][Vectors];
     start_sums<T, Rows, Vectors, kind>(t, bias, c, lanes, piece, sum);
-    add_products<T, Rows, Vectors, kind>(t, a, lanes, b_ahead, a_ahead, sum);
+    if (kWholeApart && kind == Operand::kDirectBoth && t.columns == Vectors * W) {
+      add_products<T, Rows, Vectors, kind, true>(t, a, lanes, b_ahead, a_ahead, sum);
+    } else {
+      add_products<T, Rows, Vectors, kind>(t, a, lanes, b_ahead, a_ahead, sum);
+    }
     if (apart) {
       SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Vectors; ++j)
           store(piece + (r * Vectors + j) * W, sum[r][j]);
@@ -253,11 +331,16 @@ constexpr TileTable<T, Rows> table_of(std::integer_sequence<int, R...>) {
   return {{nullptr, &multiply_tiles<T, R + 1, Vectors, kind>...}};
 }
 
+template <class T, Operand kind, int... V>
+constexpr NarrowTiles<T> narrow_of(std::integer_sequence<int, V...>) {
+  return {{table_of<T, kTileRows, V + 1, kind>(std::make_integer_sequence<int, kTileRows>{})...}};
+}
+
 }  // namespace
 
 template <class T, Operand kind>
-const TileTable<T, kTileRows> TileSet<T, kind>::half =
-    table_of<T, kTileRows, kTileVectors / 2, kind>(std::make_integer_sequence<int, kTileRows>{});
+const NarrowTiles<T> TileSet<T, kind>::narrow =
+    narrow_of<T, kind>(std::make_integer_sequence<int, kTileVectors - 1>{});
 template <class T, Operand kind>
 const TileTable<T, kTileRows> TileSet<T, kind>::one =
     table_of<T, kTileRows, kTileVectors, kind>(std::make_integer_sequence<int, kTileRows>{});

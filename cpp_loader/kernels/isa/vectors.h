@@ -15,6 +15,9 @@
 #include <immintrin.h>
 #define SL_VECTOR_BYTES 32
 #else
+#if defined(__aarch64__)
+#include <arm_neon.h>
+#endif
 #define SL_VECTOR_BYTES 16
 #endif
 
@@ -121,6 +124,17 @@ SL_INLINE Vector<double> load_first(const double* p, int n) {
   if (n >= 4) return load(p);
   return (Vector<double>)_mm256_maskload_pd(p, mask_of_first(4, n));
 }
+#elif defined(__aarch64__)
+// Loads the first n lanes; the others are zero, and their memory is not read.
+SL_INLINE Vector<double> load_first(const double* p, int n) {
+  if (n >= 2) return load(p);
+  return Vector<double>{n == 1 ? *p : 0};
+}
+SL_INLINE Vector<float> load_first(const float* p, int n) {
+  if (n >= 4) return load(p);
+  if (n <= 1) return Vector<float>{n == 1 ? *p : 0};
+  return Vector<float>{p[0], p[1], n == 3 ? p[2] : 0};
+}
 #else
 template <class T>
 SL_INLINE Vector<T> load_first(const T* p, int n) {
@@ -136,7 +150,13 @@ SL_INLINE void store_first(T* p, Vector<T> v, int n) {
     store(p, v);
     return;
   }
+#if defined(__aarch64__)
+  if (n > 0) p[0] = v[0];
+  if (n > 1) p[1] = v[1];
+  if (n > 2) p[2] = v[2 % kLanes<T>];
+#else
   for (int i = 0; i < n; ++i) p[i] = v[i];
+#endif
 }
 // The lanes of several loads and stores: a count, with functions that are not unrolled into each of
 // them.
@@ -146,10 +166,18 @@ template <class T>
 SL_INLINE int first_lanes(int n) {
   return n;
 }
+#if defined(__aarch64__)
+// No call keeps the vectors that are in registers.
+template <class T>
+SL_INLINE Vector<T> load_few(const T* p, int n) {
+  return load_first(p, n);
+}
+#else
 template <class T>
 SL_NOINLINE Vector<T> load_few(const T* p, int n) {
   return load_first(p, n);
 }
+#endif
 template <class T>
 SL_NOINLINE void store_few(T* p, Vector<T> v, int n) {
   for (int i = 0; i < n; ++i) p[i] = v[i];
@@ -192,6 +220,16 @@ SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) {
 SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
   return (Vector<double>)_mm256_min_pd((__m256d)high, (__m256d)x);
 }
+#elif defined(__aarch64__)
+// The greater of two zeros is the positive one here.
+SL_INLINE Vector<float> at_least(Vector<float> x, Vector<float> low) { return vmaxq_f32(x, low); }
+SL_INLINE Vector<double> at_least(Vector<double> x, Vector<double> low) {
+  return vmaxq_f64(x, low);
+}
+SL_INLINE Vector<float> at_most(Vector<float> x, Vector<float> high) { return vminq_f32(x, high); }
+SL_INLINE Vector<double> at_most(Vector<double> x, Vector<double> high) {
+  return vminq_f64(x, high);
+}
 #else
 template <class V>
 SL_INLINE V at_least(V x, V low) {
@@ -228,8 +266,12 @@ SL_INLINE Halves<T> halves(Vector<T> a, Vector<T> b) {
 SL_INLINE void prefetch(const void* p) { __builtin_prefetch(p, 0, 3); }
 SL_INLINE void prefetch_second(const void* p) { __builtin_prefetch(p, 0, 2); }
 
+// The greater of each lane and b; b for a NaN.
 template <class T>
 SL_INLINE Vector<T> maximum_with(Vector<T> a, T b) {
+#if defined(__aarch64__)
+  if constexpr (sizeof(T) == 4) return vmaxnmq_f32(a, splat(b));
+#endif
   return a > splat(b) ? a : splat(b);
 }
 
