@@ -217,7 +217,7 @@ void multiply(const QuantizedProduct& p) {
       return all_panels<Quads>(
           {p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps, nullptr, 0});
     }
-    Scratch words(static_cast<size_t>(p.m * steps) * 4);
+    Scratch words(uint64_t(p.m * steps) * 4);
     for (int64_t r = 0; r < p.m; ++r) {
       uint8_t* to = words.as<uint8_t>() + r * steps * 4;
       const uint8_t* a = p.a + r * p.a_row;
@@ -225,7 +225,7 @@ void multiply(const QuantizedProduct& p) {
     }
     return all_panels<Quads>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
   }
-  Scratch words(static_cast<size_t>(p.m * steps) * 4);
+  Scratch words(uint64_t(p.m * steps) * 4);
   widen(p, steps, words.as<int16_t>());
   all_panels<Pairs>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
 }

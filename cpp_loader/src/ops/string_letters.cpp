@@ -23,7 +23,7 @@ size_t padding(Text text, int64_t width) {
   if (missing > int64_t(1) << 40) raise(ErrorKind::MemoryError, "a string of ", width, " bytes");
   memory::charge(missing);
   memory::uncharge(missing);
-  return size_t(missing);
+  return as_size(missing);
 }
 
 Value padded(size_t before, Text text, size_t after, char fill) {
@@ -46,7 +46,7 @@ std::string expand_tabs(Text text, int64_t width) {
     if (c == '\t') {
       int64_t missing = width > 0 ? width - column % width : 0;
       memory::ask_to_grow(out, padding("", missing));
-      out.append(size_t(missing), ' ');
+      out.append(as_size(missing), ' ');
       column += missing;
     } else {
       out += c;
