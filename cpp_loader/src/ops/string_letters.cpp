@@ -26,9 +26,12 @@ size_t padding(Text text, int64_t width) {
   return as_size(missing);
 }
 
+// The memory is counted whole, and taken once.
 Value padded(size_t before, Text text, size_t after, char fill) {
-  std::string out(before, fill);
-  return Value(out.append(text).append(after, fill));
+  return written(before + text.size() + after, [&](char* to) {
+    to = std::copy_n(text.data(), text.size(), std::fill_n(to, before, fill));
+    return std::fill_n(to, after, fill);
+  });
 }
 
 char fill_of(Text fill) {
