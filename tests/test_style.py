@@ -310,6 +310,37 @@ def test_raw_geometry_is_found():
     assert unproven(text) == [3, 8, 10, 11, 12]
 
 
+CUT_SIZE = re.compile(
+    r"(?:\b(?:vector|Working|Pooled|Space|WorkingBlock)<[^;()]*>+ \w+[({]|\bScratch \w+\(|"
+    r"\.(?:resize|reserve|assign|append)\(|\bmake_unique<[^;()]*\[\]>\(|\bnew \w+\[|"
+    r"\bmemory::take(?:_checked)?\(|\bstring \w+\()[^;]*?\bsize_t(?:>\(|\()"
+)
+"""A container or block whose size is a number of 64 bits, made a size_t without a look."""
+
+SIZED = ("cpp_loader/src/ops/", "cpp_loader/src/fusion/", "cpp_loader/kernels/")
+"""Where programs choose sizes."""
+
+
+def test_no_size_loses_its_high_bits():
+    """Where addresses have 32 bits, as_size refuses what does not fit; Scratch takes a uint64_t."""
+    found = [
+        f"{name}:{number}"
+        for name in sources(ROOT)
+        if name.startswith(SIZED) and name.endswith(CPP)
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").split("\n"), 1)
+        if CUT_SIZE.search(line)
+    ]
+    assert not found, "write as_size(n), or uint64_t(n) for Scratch: " + ", ".join(found)
+
+
+def test_a_cut_size_is_found():
+    assert CUT_SIZE.search("  std::vector<T> rows(size_t(n * width));")
+    assert CUT_SIZE.search("  Scratch space(sizeof(T) * static_cast<size_t>(k * pixels));")
+    assert CUT_SIZE.search("  from.resize(size_t(total));")
+    assert not CUT_SIZE.search("  std::vector<T> rows(as_size(n * width));")
+    assert not CUT_SIZE.search("  rows.push_back(x[size_t(n)]);")
+
+
 GUARDED_LIST = re.compile(r"[?:] [\w:]+\(\{[^?;]*?\b(?:Tensor::|view_|cat\(|to_\w+\()[^;]*\}")
 """A list of tensors that is made in one branch of `? :`, and whose parts may raise."""
 

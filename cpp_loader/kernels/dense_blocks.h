@@ -34,12 +34,12 @@ class Rows {
  public:
   Rows(int64_t rows, int64_t n)
       : stride_(((n * int64_t(sizeof(T)) + 63) / 64 | 1) * kLine), data_() {
-    data_.reserve(size_t(rows * stride_ + kLine));
+    data_.reserve(as_size(rows * stride_ + kLine));
     for (int64_t i = 1; i <= rows; ++i) {
       worked(stride_);
-      data_.resize(size_t(i * stride_), T(0));
+      data_.resize(as_size(i * stride_), T(0));
     }
-    data_.resize(size_t(rows * stride_ + kLine), T(0));
+    data_.resize(as_size(rows * stride_ + kLine), T(0));
     first_ = data_.data();
     while (reinterpret_cast<uintptr_t>(first_) % 64 != 0) ++first_;
   }

@@ -55,7 +55,7 @@ void solve_lu(const T* lu, const int64_t* pivots, int64_t n, T* b, int64_t colum
     solve_triangle(lu, n, true, false, b, columns);
     return;
   }
-  Space<T> turned(size_t(n * n), T(0));
+  Space<T> turned(as_size(n * n), T(0));
   for (int64_t i = 0; i < n; ++i)
     for (int64_t j = 0; j < n; ++j) turned[size_t(j * n + i)] = conjugate(lu[i * n + j]);
   solve_triangle(turned.data(), n, false, false, b, columns);

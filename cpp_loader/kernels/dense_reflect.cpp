@@ -117,7 +117,7 @@ void sweep(const RowSweep<Complex>& s) {
 
 Turning::Turning(double* rows, int64_t n, int64_t stride) : rows_(rows), n_(n), stride_(stride) {
   constexpr size_t kLeastAngles = 1 << 13;
-  if (rows) angles_.resize(std::max(kLeastAngles, 2 * size_t(n)));
+  if (rows) angles_.resize(std::max(kLeastAngles, 2 * as_size(n)));
 }
 
 void Turning::begin(int64_t first, int64_t step) {
@@ -197,7 +197,7 @@ void Reflections<T>::apply_block(int64_t first, int64_t last, T* x, int64_t rows
   const T* other = v;
   int64_t other_row = v_row;
   if constexpr (!std::is_same_v<T, double>) {
-    turned.resize(size_t(b * length));
+    turned.resize(as_size(b * length));
     for (int64_t i = 0; i < b; ++i)
       for (int64_t j = 0; j < length; ++j) {
         turned[size_t(i * length + j)] = conjugate(v[i * v_row + j]);
@@ -206,7 +206,7 @@ void Reflections<T>::apply_block(int64_t first, int64_t last, T* x, int64_t rows
     other_row = length;
   }
   // F is upper triangular: column i is tau_i times -F (conj(V) v_i), with tau_i on the diagonal.
-  Space<T> space(size_t(2 * b * b + 2 * rows * b), T(0));
+  Space<T> space(as_size(2 * b * b + 2 * rows * b), T(0));
   T *f = space.data(), *dots = f + b * b, *w = dots + b * b, *w2 = w + rows * b;
   add_product({b, b, length, other, other_row, 1, v, 1, v_row, dots, b});
   for (int64_t i = 0; i < b; ++i) {

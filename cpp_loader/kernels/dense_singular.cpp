@@ -24,7 +24,7 @@ struct Bidiagonal {
 template <class T>
 Bidiagonal<T>::Bidiagonal(const Rows<T>& a, int64_t n)
     : d(size_t(n), 0.0), e(size_t(n), 0.0), q(n, n), p(n - 1, n) {
-  std::vector<T> space(size_t(6 * n), T(0));
+  std::vector<T> space(as_size(6 * n), T(0));
   // The pending update of the matrix: u y + x conj(v).
   T *u = space.data(), *y = u + n, *x = y + n, *conj_v = x + n, *conj_u = conj_v + n;
   T* sums = conj_u + n;

@@ -16,7 +16,7 @@ constexpr double kEpsilon = 2.220446049250313e-16;
 // Reduces a to Hessenberg form (zero below the first subdiagonal) by a unitary similarity, by which
 // z is multiplied.
 void reduce_to_hessenberg(Complex* a, int64_t n, Complex* z) {
-  std::vector<Complex> v(size_t(n), 0.0);
+  std::vector<Complex> v(as_size(n), 0.0);
   for (int64_t k = 0; k + 2 < n; ++k) {
     worked(6 * n * (n - k));
     double norm = 0;
@@ -125,7 +125,7 @@ void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vec
   double norm = 0;
   for (int64_t i = 0; i < n * n; ++i) norm = std::max(norm, size_of(t[i]));
   double least = std::max(kEpsilon * norm, 1e-300);
-  std::vector<Complex> x(size_t(n), 0.0);
+  std::vector<Complex> x(as_size(n), 0.0);
   for (int64_t k = 0; k < n; ++k) {
     x[size_t(k)] = 1;
     for (int64_t i = k - 1; i >= 0; --i) {
@@ -153,7 +153,7 @@ void back_substitute(const Complex* t, int64_t n, const Complex* z, Complex* vec
 }  // namespace
 
 bool eigen_general(Complex* a, int64_t n, Complex* values, Complex* vectors) {
-  Space<Complex> z(size_t(n * n), 0.0);
+  Space<Complex> z(as_size(n * n), 0.0);
   for (int64_t i = 0; i < n; ++i) z[size_t(i * n + i)] = 1;
   reduce_to_hessenberg(a, n, z.data());
   if (!iterate_qr(a, n, z.data())) return false;

@@ -17,7 +17,7 @@ constexpr double kEpsilon = 2.220446049250313e-16;
 template <class T>
 Reflections<T> make_tridiagonal(const Rows<T>& a, int64_t n, double* d, double* e) {
   Reflections<T> q(std::max<int64_t>(n - 1, 0), n);
-  std::vector<T> space(size_t(5 * n), T(0));
+  std::vector<T> space(as_size(5 * n), T(0));
   // The pending update of the matrix: v p + w conj(v).
   T *v = space.data(), *p = v + n, *w = p + n, *conj_v = w + n, *dots = conj_v + n;
   for (int64_t k = 0; k < n; ++k) {
@@ -115,7 +115,7 @@ bool eigen_hermitian(const T* given, int64_t n, double* values, T* vectors) {
   Rows<T> a(n, n);
   for (int64_t i = 0; i < n; ++i) std::copy(given + i * n, given + (i + 1) * n, a.row(i));
   const double scale = bring_into_range(a, n, n);
-  std::vector<double> d(size_t(n), 0.0), e(size_t(n), 0.0);
+  std::vector<double> d(as_size(n), 0.0), e(as_size(n), 0.0);
   Reflections<T> q = make_tridiagonal(a, n, d.data(), e.data());
   Rows<double> z(vectors ? n : 0, n);
   for (int64_t i = 0; vectors && i < n; ++i) z.row(i)[i] = 1;

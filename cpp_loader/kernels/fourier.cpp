@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "as_size.h"
 #include "kernel_set.h"
 #include "stop.h"
 
@@ -76,7 +77,7 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
     make_convolution();
   } else {
     Roots roots(n);
-    roots_.reserve(size_t(n));
+    roots_.reserve(as_size(n));
     for (int64_t j = 0; j < n; ++j) {
       worked(8);
       roots_.emplace_back(roots[j]);
@@ -87,7 +88,7 @@ Fourier<T>::Fourier(int64_t n, bool whole) {
   make_parts(kernels().fourier<T>().lanes);
   if (n % 2 != 0) return;
   Roots roots(n);
-  turns_.reserve(size_t(n / 4 + 1));
+  turns_.reserve(as_size(n / 4 + 1));
   for (int64_t j = 0; j <= n / 4; ++j) {
     worked(8);
     turns_.emplace_back(roots[j]);
@@ -112,13 +113,13 @@ void Fourier<T>::make_convolution() {
   circle.make_parts(kernels().fourier<T>().lanes);
   plan_.around = &circle.plan_;
   std::vector<std::complex<double>> around;
-  around.reserve(size_t(length));
+  around.reserve(as_size(length));
   for (int64_t j = 0; j < length; ++j) {
     worked(2);
     around.emplace_back();
   }
-  chirp_.reserve(size_t(n));
-  kernel_.reserve(size_t(length));
+  chirp_.reserve(as_size(n));
+  kernel_.reserve(as_size(length));
   Roots roots(2 * n);
   int64_t square = 0;  // j^2 modulo 2n: a small angle is exact
   for (int64_t j = 0; j < n; square = (square + 2 * j + 1) % (2 * n), ++j) {
@@ -150,10 +151,10 @@ void Fourier<T>::make_parts(int lanes) {
   plan_.part = &add(m).plan_;
   plan_.across = &add(lanes).plan_;
   Roots roots(n);
-  twist_.reserve(static_cast<size_t>(2 * n));
+  twist_.reserve(as_size(2 * n));
   for (int64_t k = 0; k < m; ++k) {
     worked(8 * lanes);
-    twist_.resize(static_cast<size_t>(2 * (k + 1) * lanes));
+    twist_.resize(as_size(2 * (k + 1) * lanes));
     for (int64_t b = 0; b < lanes; ++b) {
       std::complex<double> root = roots[k * b];
       twist_[size_t(2 * k * lanes + b)] = T(root.real());

@@ -48,9 +48,9 @@ Scratch::Block& Scratch::block_here() {
   return *static_cast<Block*>(known);
 }
 
-Scratch::Scratch(std::size_t bytes) : block_(block_here()) {
+Scratch::Scratch(std::uint64_t bytes) : block_(block_here()) {
   if (bytes > std::numeric_limits<std::size_t>::max() / 2) throw std::bad_alloc();
-  bytes_ = (bytes + kAlign) / kAlign * kAlign;
+  bytes_ = (static_cast<std::size_t>(bytes) + kAlign) / kAlign * kAlign;
   const bool counts = bytes_ > kCounted && count_scratch != nullptr;
   if (counts) count_scratch(static_cast<int64_t>(bytes_));
   try {

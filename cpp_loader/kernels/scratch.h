@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "as_size.h"
+
 namespace scriptlang::kernels {
 
 // Charges large scratch memory to the program's memory limit while it is in use; negative bytes are
@@ -10,10 +12,11 @@ namespace scriptlang::kernels {
 extern void (*count_scratch)(int64_t bytes);
 
 // 64-byte aligned, uninitialised memory. Scopes must nest: the last taken is the first returned.
-// Throws std::bad_alloc.
+// Throws std::bad_alloc. Sizes are computed with 64 bits everywhere: what does not fit addresses of
+// 32 bits is refused.
 class Scratch {
  public:
-  explicit Scratch(std::size_t bytes);
+  explicit Scratch(std::uint64_t bytes);
   ~Scratch();
   Scratch(const Scratch&) = delete;
   Scratch& operator=(const Scratch&) = delete;

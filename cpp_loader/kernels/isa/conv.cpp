@@ -150,7 +150,7 @@ void convolve_block(const Job<T>& job, int64_t begin, int64_t end, int64_t first
   const Conv<T>& c = job.conv;
   const int64_t depth = min_of(kDepth, job.k);
   const int64_t room = job.in_place ? 0 : (last - first) * depth * kPanel<T> + 2 * kLanes<T>;
-  Scratch panel_space(sizeof(T) * static_cast<size_t>(room));
+  Scratch panel_space(sizeof(T) * uint64_t(room));
   T* gathered = panel_space.as<T>();
   // Where each output has pages of its own, the first panel waits for them: a tenth of a second for
   // a hundred megabytes.
@@ -190,7 +190,7 @@ template <class T>
 void convolve_few(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   int64_t k = s.channels * s.taps(), pixels = s.out_pixels();
-  Scratch space(sizeof(T) * static_cast<size_t>(k * pixels));
+  Scratch space(sizeof(T) * uint64_t(k * pixels));
   T* to = space.as<T>();
   const int64_t height = s.in[1], width = s.in[2], step = s.dilation[2], columns = s.kernel[2];
   for (int64_t pixel = 0; pixel < pixels; ++pixel) {
@@ -241,7 +241,7 @@ void convolve_1x1(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   bool dense = s.in[0] == s.out[0] && s.in[1] == s.out[1] && s.in[2] == s.out[2];
   int64_t pixels = s.out_pixels();
-  Scratch space(dense ? 0 : sizeof(T) * static_cast<size_t>(s.channels * pixels));
+  Scratch space(dense ? 0 : sizeof(T) * uint64_t(s.channels * pixels));
   const T* x = c.x;
   if (!dense) {
     T* to = space.as<T>();
@@ -315,12 +315,12 @@ template <class T>
 void convolve_by_taps(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   int64_t pixels = s.out_pixels(), matrix = s.outputs * s.channels, taps = s.taps(), met = 0;
-  Scratch list(static_cast<size_t>(taps) * sizeof(int64_t));
+  Scratch list(uint64_t(taps) * sizeof(int64_t));
   int64_t* indices = list.as<int64_t>();
   for (int64_t t = 0; t < taps; ++t) {
     if (MetTap(s, t).pixels() > 0) indices[met++] = t;
   }
-  Scratch space(sizeof(T) * static_cast<size_t>(met * matrix + (s.channels + s.outputs) * pixels));
+  Scratch space(sizeof(T) * uint64_t(met * matrix + (s.channels + s.outputs) * pixels));
   T *weights = space.as<T>(), *x = weights + met * matrix, *y = x + s.channels * pixels;
   for (int64_t i = 0; i < matrix; ++i)
     for (int64_t j = 0; j < met; ++j) weights[j * matrix + i] = c.w[i * taps + indices[j]];
@@ -502,8 +502,8 @@ void convolve_channels(const Conv<T>& c) {
   const ConvShape& s = c.shape;
   const int64_t taps = s.taps();
   Frame f(s);
-  Scratch space(sizeof(T) * static_cast<size_t>(f.volume + 8 * kLanes<T>));
-  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(taps));
+  Scratch space(sizeof(T) * uint64_t(f.volume + 8 * kLanes<T>));
+  Scratch offset_space(sizeof(int64_t) * uint64_t(taps));
   find_taps(s, f, offset_space.as<int64_t>());
   Conv<T> one = c;
   for (int64_t group = 0; group < c.groups; ++group) {
@@ -538,7 +538,7 @@ void convolve_group(const Conv<T>& c) {
   if (pixels <= kFewPixels) return for_images(c, &convolve_few<T>);
   if (padded && mostly_padding(s)) return for_images(c, &convolve_by_taps<T>);
   Frame f(s);
-  Scratch offset_space(sizeof(int64_t) * static_cast<size_t>(k));
+  Scratch offset_space(sizeof(int64_t) * uint64_t(k));
   int64_t* offsets = offset_space.as<int64_t>();
   find_taps(s, f, offsets);
   const bool sums = sums_rows(s);
@@ -548,8 +548,8 @@ void convolve_group(const Conv<T>& c) {
       in_place ? ceil_div(Places(s, kLanes<T>).count, kTileVectors) : ceil_div(pixels, kPanel<T>);
   const bool is_frame = in_place && !padded && s.stride[2] == 1;  // the input itself
   // Copies read up to two vectors beyond the end.
-  Scratch space(is_frame ? 0 : sizeof(T) * size_t(s.channels * f.volume + 8 * kLanes<T>));
-  Scratch packed(packs ? sizeof(T) * static_cast<size_t>(s.outputs * k + 2 * kLanes<T>) : 0);
+  Scratch space(is_frame ? 0 : sizeof(T) * uint64_t(s.channels * f.volume + 8 * kLanes<T>));
+  Scratch packed(packs ? sizeof(T) * uint64_t(s.outputs * k + 2 * kLanes<T>) : 0);
   if (packs) pack_weights(c.w, s.outputs, k, packed.as<T>());
   for_images(c, [&](const Conv<T>& one) {
     if (!is_frame) frame_input(s, f, one.x, space.as<T>());

@@ -120,7 +120,7 @@ void gradient(const ConvWeights<T>& c) {
   const int64_t bytes = static_cast<int64_t>(sizeof(T)) * s.channels * f.volume;
   const int64_t together = max_of(1, min_of(c.images, kFrameBytes / bytes));
   Batch<T> batch(s, f, together);
-  Scratch space(sizeof(T) * size_t(taps * matrix));
+  Scratch space(sizeof(T) * uint64_t(taps * matrix));
   T* sums = space.as<T>();
   for (int64_t first = 0; first < c.images; first += together) {
     const int64_t count = min_of(together, c.images - first);
@@ -181,9 +181,9 @@ void gradient_of_one_channel(const ConvWeights<T>& c) {
   const ConvShape& s = c.shape;
   const Frame f(s);
   const int64_t taps = s.taps();
-  Scratch frame_space(sizeof(T) * size_t(f.volume + 8 * kLanes<T>));
-  Scratch tap_space(sizeof(int64_t) * size_t(taps));
-  Scratch sum_space(sizeof(Vector<T>) * size_t(s.outputs * taps));
+  Scratch frame_space(sizeof(T) * uint64_t(f.volume + 8 * kLanes<T>));
+  Scratch tap_space(sizeof(int64_t) * uint64_t(taps));
+  Scratch sum_space(sizeof(Vector<T>) * uint64_t(s.outputs * taps));
   int64_t* offsets = tap_space.as<int64_t>();
   for (int64_t i = 0; i < taps; ++i) {
     const int64_t w = i % s.kernel[2], h = i / s.kernel[2] % s.kernel[1];

@@ -368,7 +368,7 @@ T* transform_parts(const FourierPlan<T>& f, const T* x, T* y) {
   constexpr int W = kLanes<T>;
   constexpr auto lanes = std::make_integer_sequence<int, W>{};
   const int64_t m = f.n / W, area = 2 * W * points_of(*f.part);
-  Scratch space(sizeof(T) * static_cast<size_t>(2 * area + 4 * W * W));
+  Scratch space(sizeof(T) * uint64_t(2 * area + 4 * W * W));
   T *parts = space.as<T>(), *a = parts + 2 * area, *b = a + 2 * W * W;
   for (int64_t j = 0; j < m; ++j) {
     worked_along(j);
@@ -412,7 +412,7 @@ void for_each_lanes(int64_t lines, int64_t points, F f) {
   const int64_t width = lines < kLanes<T> / 2 ? 1 : kLanes<T>, area = 2 * width * points;
   const int64_t grain = max_of(1, kChunkPoints / (points * width));
   parallel_for(ceil_div(lines, width), grain, [&](int64_t begin, int64_t end) {
-    Scratch space(sizeof(T) * 2 * static_cast<size_t>(area));
+    Scratch space(sizeof(T) * 2 * uint64_t(area));
     T* areas = space.as<T>();
     for (int64_t i = begin; i < end; ++i) {
       worked(area);

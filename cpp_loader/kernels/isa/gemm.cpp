@@ -463,7 +463,7 @@ void multiply_turned(const Gemm<T>& g) {
   const int64_t depth = min_of(g.k, ceil_div(ceil_div(g.k, blocks), 16) * 16);
   const int64_t fits = kTurnedBytes / (depth * static_cast<int64_t>(sizeof(T)));
   const int64_t wide = max_of(kPanel<T>, fits / kPanel<T> * kPanel<T>);
-  Scratch space(sizeof(T) * static_cast<size_t>(packed_size<T>(depth, min_of(wide, g.n))));
+  Scratch space(sizeof(T) * uint64_t(packed_size<T>(depth, min_of(wide, g.n))));
   for (int64_t column = 0; column < g.n; column += wide) {
     Gemm<T> part = g;
     part.n = min_of(wide, g.n - column);
@@ -508,7 +508,7 @@ void multiply(const Gemm<T>& g) {
   int64_t pieces = ceil_div(panels, step);
   int64_t piece_work = max_of(1, step * kPanel<T> * g.k * g.m);
   parallel_for(pieces, max_of(1, kChunkWork / piece_work), [&](int64_t begin, int64_t end) {
-    Scratch space(static_cast<size_t>(step * panel_bytes));
+    Scratch space(uint64_t(step * panel_bytes));
     for (int64_t piece = begin; piece < end; ++piece) {
       int64_t first = piece * step, last = min_of(panels, first + step);
       multiply_piece(g, first, last, space.as<T>());

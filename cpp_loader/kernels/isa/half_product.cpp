@@ -53,7 +53,7 @@ void multiply_dots(const HalfProduct& p, const Widening& w, const float* a, cons
       max_of(8, kDotBytes / (max_of(1, p.k) * static_cast<int64_t>(sizeof(float))));
   parallel_for(ceil_div(p.n, together), max_of(1, kChunkWork / max_of(1, together * p.k * 8)),
                [&](int64_t begin, int64_t end) {
-                 Scratch space(sizeof(float) * static_cast<size_t>(together * (p.k + p.m)));
+                 Scratch space(sizeof(float) * uint64_t(together * (p.k + p.m)));
                  float *rows = space.as<float>(), *result = rows + together * p.k;
                  for (int64_t i = begin; i < end; ++i) {
                    const int64_t first = i * together, count = min_of(together, p.n - first);
@@ -118,7 +118,7 @@ SL_NOINLINE void widen_panel(const HalfProduct& p, const Widening& w, int64_t co
 
 void multiply_widened(const HalfProduct& p) {
   const Widening w(p.bfloat);
-  Scratch space(sizeof(float) * static_cast<size_t>(p.m * p.k + p.n));
+  Scratch space(sizeof(float) * uint64_t(p.m * p.k + p.n));
   float *a = space.as<float>(), *bias = a + p.m * p.k;
   const int64_t grain = max_of(1, 65536 / max_of(1, p.k));
   parallel_for(p.m, grain, [&](int64_t begin, int64_t end) {
@@ -138,7 +138,7 @@ void multiply_widened(const HalfProduct& p) {
     g.n = min_of((last - first) * kPanelColumns, p.n - column);
     g.k = g.a_row = p.k;
     g.c_row = ceil_div(g.n, 16) * 16;
-    Scratch piece(sizeof(float) * static_cast<size_t>((last - first) * panel + g.m * g.c_row));
+    Scratch piece(sizeof(float) * uint64_t((last - first) * panel + g.m * g.c_row));
     float* packed = piece.as<float>();
     for (int64_t i = first; i < last; ++i) {
       const int64_t width = min_of(kPanelColumns, p.n - i * kPanelColumns);
@@ -319,7 +319,7 @@ void multiply_by_pairs(const HalfProduct& p) {
   const int64_t pairs = ceil_div(p.k, 2);
   // Rows of A are copied unless they are contiguous and have a whole number of pairs.
   const bool copies = p.a_column != 1 || p.k % 2 != 0;
-  Scratch space(copies ? static_cast<size_t>(p.m * pairs) * 4 : 0);
+  Scratch space(copies ? uint64_t(p.m * pairs) * 4 : 0);
   const uint16_t* a = p.a;
   const int64_t a_row = copies ? 2 * pairs : p.a_row;
   if (copies) {
@@ -337,7 +337,7 @@ void multiply_by_pairs(const HalfProduct& p) {
     return;
   }
   for_pieces(p, pairs * kPanelColumns * 4, [&](int64_t first, int64_t last) {
-    Scratch piece(static_cast<size_t>((last - first) * pairs * kPanelColumns) * 4);
+    Scratch piece(uint64_t((last - first) * pairs * kPanelColumns) * 4);
     for (int64_t i = first; i < last; ++i) {
       const int64_t width = min_of(kPanelColumns, p.n - i * kPanelColumns);
       pair_panel(p, i * kPanelColumns, width,

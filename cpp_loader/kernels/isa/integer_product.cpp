@@ -54,7 +54,7 @@ void multiply_integers(const IntegerProduct<T>& p) {
   const int64_t rest = p.n - n;
   if (rest == 0) return;
   // The last columns are copied to a panel padded with zeros.
-  Scratch space(static_cast<size_t>(p.k * kColumns) * sizeof(T));
+  Scratch space(uint64_t(p.k * kColumns) * sizeof(T));
   T* panel = space.as<T>();
   for (int64_t k = 0; k < p.k; ++k) {
     for (int64_t j = 0; j < kColumns; ++j) {

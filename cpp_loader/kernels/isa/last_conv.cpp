@@ -176,7 +176,7 @@ struct Taps {
 void direct_block(const LastConv& c, const LastFrame& f, const float* framed, int64_t group,
                   int64_t top, int64_t bottom, int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
-  Scratch tap_space(2 * sizeof(int64_t) * static_cast<size_t>(s.taps()));
+  Scratch tap_space(2 * sizeof(int64_t) * uint64_t(s.taps()));
   Taps taps(s, f, tap_space.as<int64_t>());
   const int64_t depth = s.channels * s.taps(), panels = ceil_div(s.outputs, kWide);
   const int64_t y_pixel = c.y_column ? c.y_column : s.outputs * c.groups;
@@ -266,8 +266,8 @@ void multiply_pixels(const LastConv& c, const float* pixels, int64_t depth) {
 void convolve_gathered(const LastConv& c, const LastFrame& f, const float* framed) {
   const ConvShape& s = c.shape;
   const int64_t depth = s.channels * s.taps();
-  Scratch space(sizeof(float) * static_cast<size_t>(s.out_pixels() * depth));
-  Scratch tap_space(2 * sizeof(int64_t) * static_cast<size_t>(s.taps()));
+  Scratch space(sizeof(float) * uint64_t(s.out_pixels() * depth));
+  Scratch tap_space(2 * sizeof(int64_t) * uint64_t(s.taps()));
   Taps taps(s, f, tap_space.as<int64_t>());
   float* to = space.as<float>();
   for (int64_t h = 0; h < s.out[1]; ++h)
@@ -287,7 +287,7 @@ void convolve_gathered(const LastConv& c, const LastFrame& f, const float* frame
 void convolve_direct(const LastConv& c) {
   const ConvShape& s = c.shape;
   LastFrame f(s, c.groups);
-  Scratch space(sizeof(float) * static_cast<size_t>(f.height * f.row + 2 * W));
+  Scratch space(sizeof(float) * uint64_t(f.height * f.row + 2 * W));
   frame_rows(c, f, space.as<float>());
   if (gathers(c)) return convolve_gathered(c, f, space.as<float>());
   int64_t panels = ceil_div(s.outputs, kWide), threads = thread_count();
@@ -318,7 +318,7 @@ void convolve_product(const LastConv& c) {
   const ConvShape& s = c.shape;
   bool dense = s.stride[1] == 1 && s.stride[2] == 1 && c.x_channel == 1 &&
                c.x_column == s.channels && c.x_row == s.channels * s.in[2];
-  Scratch space(dense ? 0 : sizeof(float) * static_cast<size_t>(s.channels * s.out_pixels()));
+  Scratch space(dense ? 0 : sizeof(float) * uint64_t(s.channels * s.out_pixels()));
   const float* pixels = c.x;
   if (!dense) {
     float* to = space.as<float>();
@@ -379,7 +379,7 @@ void convolve(const LastConv& c) {
 void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&)) {
   const ConvShape& s = c.shape;
   int64_t n = all_channels(s, c.groups);
-  Scratch space(sizeof(float) * static_cast<size_t>(s.in_pixels() * n));
+  Scratch space(sizeof(float) * uint64_t(s.in_pixels() * n));
   LastConv dense = c;
   dense.x = space.as<float>();
   dense.x_channel = 1;

@@ -45,7 +45,7 @@ void to_rows(int64_t n, int rows, const float* columns, float* y, int64_t stride
 }
 
 void resize_rows(const ResizeRows& r) {
-  Scratch space(static_cast<size_t>((r.in + r.out) * L) * sizeof(float));
+  Scratch space(uint64_t((r.in + r.out) * L) * sizeof(float));
   float *columns = space.as<float>(), *done = columns + r.in * L;
   for (int64_t row = 0; row < r.rows; row += L) {
     const int rows = static_cast<int>(min_of(L, r.rows - row));
@@ -140,7 +140,7 @@ struct ByteSums {
 };
 
 void byte_rows(const ResizeByteRows& r, int bits) {
-  Scratch space(static_cast<size_t>((r.in + r.out) * kByteRows));
+  Scratch space(uint64_t((r.in + r.out) * kByteRows));
   uint8_t *columns = space.as<uint8_t>(), *done = columns + r.in * kByteRows;
   __builtin_memset(columns, 0, static_cast<size_t>(r.in * kByteRows));
   for (int64_t row = 0; row < r.rows; row += kByteRows) {

@@ -123,8 +123,8 @@ void winograd_block(const LastConv& c, const Tiles& tiles, int64_t begin, int64_
                     int64_t first, int64_t last) {
   const ConvShape& s = c.shape;
   const int64_t n = end - begin, row = s.channels + W, point = n * row;  // + W: see LastFrame
-  Scratch in_space(sizeof(float) * static_cast<size_t>(kPoints * point));
-  Scratch out_space(sizeof(float) * static_cast<size_t>(kPoints * n * 2 * kWide));
+  Scratch in_space(sizeof(float) * uint64_t(kPoints * point));
+  Scratch out_space(sizeof(float) * uint64_t(kPoints * n * 2 * kWide));
   float *in = in_space.as<float>(), *out = out_space.as<float>();
   for (int64_t i = 0; i < n; ++i) input_tile(c, tiles, begin + i, in + i * row, point);
   RowTiles rows(n);

@@ -55,7 +55,7 @@ std::shared_ptr<Bytes> Bytes::of_file(const std::string& path) {
   if (!files::facts_of(file.fd, &facts) || !facts.is_regular) {
     raise(ErrorKind::ArchiveError, "'", path, "' is not a regular file");
   }
-  size_t size = size_t(facts.size);
+  size_t size = as_size(facts.size);
   if (size == 0) raise(ErrorKind::ArchiveError, "'", path, "' is empty");
   if (size <= kReadWhole) {
     std::shared_ptr<Bytes> bytes = room_for(size);
@@ -265,7 +265,7 @@ void ZipArchive::read_directory(const ZipLimits& limits) {
   if (directory.count > limits.max_records || directory.count > directory.size / kCentralSize) {
     raise(ErrorKind::ArchiveError, "the zip directory claims ", directory.count, " records");
   }
-  records_.reserve(size_t(directory.count));
+  records_.reserve(as_size(directory.count));
   int64_t at = directory.offset, end = directory.offset + directory.size;
   for (int64_t i = 0; i < directory.count; ++i) {
     if (end - at < kCentralSize || u32(bytes.data() + at) != kCentralMagic) {
@@ -423,7 +423,7 @@ std::string_view ZipArchive::read(const Record& record, std::string* buffer, boo
   const char* data = bytes_->data() + record.data_offset;
   if (record.method == 8) {
     count_inflated(record);
-    buffer->resize(size_t(record.size));
+    buffer->resize(as_size(record.size));
     inflate(record, buffer->data());
     data = buffer->data();
   }

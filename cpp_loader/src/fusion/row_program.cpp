@@ -251,7 +251,7 @@ void RowProgram::point(char* const* streams, int64_t row, int64_t first, char** 
 void RowProgram::run(char* const* streams) const {
   if (in_pieces_) return run_pieces(streams);
   kernels::parallel_for(rows_, grain_, [&](int64_t begin, int64_t end) {
-    kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+    kernels::Scratch scratch(uint64_t(code_.buffers * buffer_bytes_));
     char* at[TileCode::kMaxRegisters];
     code_.place(scratch.as<char>(), buffer_bytes_, at);
     for (int64_t row = begin; row < end;) {
@@ -298,10 +298,10 @@ void RowProgram::run_rows(const Instruction& i, const Way& way, char* const* at,
 // Runs long rows. Pieces run in any order; their partial results are then combined row by row.
 void RowProgram::run_pieces(char* const* streams) const {
   int64_t pieces = row::pieces(n_), tasks = rows_ * pieces;
-  kernels::Scratch kept(size_t(reductions_ * tasks * kPartialBytes));
+  kernels::Scratch kept(uint64_t(reductions_ * tasks * kPartialBytes));
   char* partials = kept.as<char>();
   kernels::parallel_for(tasks, kPiecesPerTask, [&](int64_t begin, int64_t end) {
-    kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+    kernels::Scratch scratch(uint64_t(code_.buffers * buffer_bytes_));
     char* at[TileCode::kMaxRegisters];
     code_.place(scratch.as<char>(), buffer_bytes_, at);
     for (int64_t task = begin; task < end; ++task) {
@@ -310,7 +310,7 @@ void RowProgram::run_pieces(char* const* streams) const {
       run_piece(at, std::min(kRowPiece, n_ - first), partials, task);
     }
   });
-  kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+  kernels::Scratch scratch(uint64_t(code_.buffers * buffer_bytes_));
   char* at[TileCode::kMaxRegisters];
   code_.place(scratch.as<char>(), buffer_bytes_, at);
   for (int64_t row = 0; row < rows_; ++row) {

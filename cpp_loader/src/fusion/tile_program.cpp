@@ -178,7 +178,7 @@ void TileProgram::offsets(int64_t row, int64_t* index, int64_t* offset) const {
 
 // Runs n elements of a row; `at` holds the address of each stream.
 void TileProgram::run_tiles(char* const* at, int64_t n) const {
-  kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+  kernels::Scratch scratch(uint64_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];
   code_.place(scratch.as<char>(), buffer_bytes_, registers);
   for (int64_t done = 0; done < n; done += tile_) {
@@ -207,7 +207,7 @@ void TileProgram::run_tiles(char* const* at, int64_t n) const {
 
 // Runs rows [begin, end), several per tile. Streams with uneven strides are gathered and scattered.
 void TileProgram::run_rows(char* const* base, int64_t begin, int64_t end) const {
-  kernels::Scratch scratch(size_t(code_.buffers * buffer_bytes_));
+  kernels::Scratch scratch(uint64_t(code_.buffers * buffer_bytes_));
   char* registers[TileCode::kMaxRegisters];
   code_.place(scratch.as<char>(), buffer_bytes_, registers);
   int64_t inner = sizes_[0], most = std::max<int64_t>(1, tile_ / inner);

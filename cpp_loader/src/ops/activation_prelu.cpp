@@ -17,7 +17,7 @@ SL_OP(aten_prelu) {
   SL_CHECK(weight.numel() == 1 || weight.numel() == channels,
            "Mismatch of parameter numbers and input channel size. Found parameter numbers = ",
            weight.numel(), " and channel size = ", channels, ".");
-  std::vector<int64_t> sizes(size_t(self.dim()), 1), strides(size_t(self.dim()), 0);
+  std::vector<int64_t> sizes(as_size(self.dim()), 1), strides(as_size(self.dim()), 0);
   if (self.dim() > 1) {
     sizes[1] = weight.numel();
     strides[1] = weight.dim() > 0 ? weight.stride(weight.dim() - 1) : 1;

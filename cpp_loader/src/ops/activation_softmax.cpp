@@ -76,7 +76,7 @@ void softmax_of_halves(int64_t rows, int64_t width, const Tensor& from, const Te
   const int64_t size = from.itemsize();
   const kernels::Convert in = kernels::converter(ScalarType::Float32, from.dtype());
   const kernels::Convert out = kernels::converter(from.dtype(), ScalarType::Float32);
-  std::unique_ptr<float[]> space(new float[size_t(rows * band)]);
+  std::unique_ptr<float[]> space(new float[as_size(rows * band)]);
   const char* x = static_cast<const char*>(from.raw()) + at * size;
   char* y = static_cast<char*>(to.raw()) + at * size;
   for (int64_t first = 0; first < width; first += band) {

@@ -53,7 +53,7 @@ void soft_rows(int64_t rows, int64_t n, T* scores) {
 template <class T>
 void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t rows) {
   int64_t keys = a.k.size(2), width = a.q.size(3);
-  kernels::Scratch space(sizeof(T) * size_t(rows * keys));
+  kernels::Scratch space(sizeof(T) * uint64_t(rows * keys));
   T* scores = space.as<T>();
   auto at = [&](const Tensor& t, int64_t row) {
     return t.data<T>() + b * t.stride(0) + h * t.stride(1) + row * t.stride(2);

@@ -80,7 +80,7 @@ void add_products(const ConvShape& s, const T* wide, const T* narrow, T* dw, boo
   const bool as_it_lies = lies_as_matrix(s);
   constexpr int64_t kBlock = int64_t{1} << 18, kLeast = 64;  // elements; pixels
   int64_t block = as_it_lies ? pixels : std::min(pixels, std::max(kLeast, kBlock / rows));
-  kernels::Scratch space(as_it_lies ? 0 : sizeof(T) * size_t(rows * block));
+  kernels::Scratch space(as_it_lies ? 0 : sizeof(T) * uint64_t(rows * block));
   for (int64_t begin = 0; begin < pixels; begin += block, first = false) {
     int64_t end = std::min(pixels, begin + block), n = end - begin;
     T* patches = space.template as<T>();

@@ -74,7 +74,7 @@ void gru_forward(const Steps& s, const T* gates, const T* h, const T* weight, co
                  T* outputs, T* worked) {
   const int64_t n = s.hidden, wide = 3 * n;
   Packed<T> packed(n, wide, weight, 1, n);
-  kernels::Scratch space(sizeof(T) * size_t(s.batch * wide));
+  kernels::Scratch space(sizeof(T) * uint64_t(s.batch * wide));
   T* own = space.as<T>();
   for (int64_t i = 0; i < s.times; ++i) {
     const int64_t row = s.time(i) * s.batch;

@@ -125,7 +125,7 @@ template <class T>
 void column_sums(const Channels& c, const T* g, const T* x, const T* mean, double* totals,
                  double* products) {
   const int64_t width = c.channels * c.pixels;
-  Pooled<T> space(size_t(3 * width), T(0));
+  Pooled<T> space(as_size(3 * width), T(0));
   T *center = space.data(), *total = center + width, *product = total + width;
   for (int64_t j = 0; j < width; ++j) center[j] = mean[j / c.pixels];
   std::fill_n(totals, c.channels, 0.0);
@@ -157,7 +157,7 @@ void combine(const Channels& c, const T* g, const T* x, const T* factors, T* y) 
     return;
   }
   const int64_t width = c.channels * c.pixels;
-  Pooled<T> wide(size_t(3 * width), T(0));
+  Pooled<T> wide(as_size(3 * width), T(0));
   for (int64_t j = 0; j < 3 * width; ++j) wide.data()[j] = factors[j / c.pixels];
   const T* w = wide.data();
   kernels::parallel_for(c.images, grain_for(width), [&](int64_t begin, int64_t end) {
@@ -220,9 +220,9 @@ void layer_back(const Given& given, int64_t n, const T* mean, const T* rstd, Mad
   // Parts of the rows are summed separately, and the parts in order, so that sums do not depend on
   // the number of threads.
   const int64_t part = std::max(kRows, (rows + 15) / 16), parts = (rows + part - 1) / part;
-  Pooled<double> all(size_t(parts * 2 * n), 0.0);
+  Pooled<double> all(as_size(parts * 2 * n), 0.0);
   kernels::parallel_for(parts, grain_for(part * n), [&](int64_t begin, int64_t end) {
-    Pooled<T> space(size_t(2 * n), T(0));
+    Pooled<T> space(as_size(2 * n), T(0));
     for (int64_t p = begin; p < end; ++p) {
       double* to = all.data() + p * 2 * n;
       for (int64_t first = p * part; first < std::min(rows, (p + 1) * part); first += kRows) {
@@ -255,7 +255,7 @@ void group_back(const Given& given, const Channels& c, int64_t groups, const T* 
                 Made* made) {
   const T *g = given.g.data<T>(), *x = given.x.data<T>(), *gamma = given.gamma<T>();
   const int64_t together = c.channels / groups, rows = c.images * groups;
-  Pooled<double> sums(size_t(2 * c.images * c.channels), 0.0);  // of each channel of each image
+  Pooled<double> sums(as_size(2 * c.images * c.channels), 0.0);  // of each channel of each image
   T* y = given.wanted[0] ? made->of_x.data<T>() : nullptr;
   const auto of_group = [&](int64_t r) {
     double total = 0, product = 0;

@@ -19,7 +19,7 @@ struct Folded {
   Working<int64_t> from;
 
   void find(bool reflect, int64_t before) {
-    from.resize(size_t(total));
+    from.resize(as_size(total));
     for (int64_t i = 0; i < total; ++i) {
       int64_t at = i - before;
       if (reflect) {

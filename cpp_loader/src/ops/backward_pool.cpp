@@ -210,7 +210,7 @@ Tensor average_back(const char* name, const Tensor& grad, const Tensor& self, co
     p.for_each(w.in_pixels() + w.out_pixels(), [&](int64_t image, int64_t first, int64_t count) {
       const T* from = g.data<T>() + image * p.out * p.channels + first;
       T* to = y.data<T>() + image * p.in * p.channels + first;
-      Working<T> room(size_t(last ? count : w.in[2] + w.out[2]));
+      Working<T> room(as_size(last ? count : w.in[2] + w.out[2]));
       if (last) spread_last(a, p.channels, count, from, to, room.data());
       else spread_plane(a, columns, from, to, room.data());
     });

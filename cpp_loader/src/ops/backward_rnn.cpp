@@ -88,7 +88,7 @@ template <class T>
 void backward(const Steps& s, const Given<T>& given, T* of_sums, T* of_h, T* of_c, T* of_weight) {
   const int64_t n = s.hidden, wide = 4 * n, states = s.states();
   Packed<T> packed(wide, n, given.weight, n, 1);
-  kernels::Scratch space(sizeof(T) * size_t(states));
+  kernels::Scratch space(sizeof(T) * uint64_t(states));
   T* bent = space.as<T>();
   for (int64_t i = s.times - 1; i >= 0; --i) {
     const int64_t t = s.time(i), at = t * states;

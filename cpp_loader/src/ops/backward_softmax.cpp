@@ -33,7 +33,7 @@ void rows_back(const Tensor& g, const Tensor& result, bool log, const Tensor& y)
   const int64_t n = y.size(y.dim() - 1), rows = y.numel() / n;
   const int64_t grain = std::max<int64_t>(1, 16384 / n);
   kernels::parallel_for(rows, grain, [&](int64_t begin, int64_t end) {
-    Pooled<T> powers(size_t(log ? n : 0), T(0));
+    Pooled<T> powers(as_size(log ? n : 0), T(0));
     for (int64_t r = begin; r < end; ++r) {
       row_back(n, g.data<T>() + r * n, result.data<T>() + r * n, log, powers.data(),
                y.data<T>() + r * n);

@@ -24,7 +24,7 @@ template <class T, class Start, class Fold>
 void fold_band(const Columns& c, const Tensor& self, kernels::Convert convert, int64_t at,
                int64_t width, Start start, Fold fold) {
   const int64_t size = self.itemsize(), rows = convert ? kConverted : kPart;
-  std::vector<T> converted(size_t(convert ? rows * width : 0));
+  std::vector<T> converted(as_size(convert ? rows * width : 0));
   const char* data = static_cast<const char*>(self.raw());
   for (int64_t row = 0; row < c.n; row += rows) {
     if (row % kPart == 0) start();

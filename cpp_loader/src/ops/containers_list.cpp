@@ -31,7 +31,7 @@ Value repeated(const List& list, int64_t times) {
   if (__builtin_mul_overflow(int64_t(list.size()), times, &total) || total > int64_t(1) << 40) {
     raise(ErrorKind::MemoryError, "a list of ", list.size(), " elements, ", times, " times");
   }
-  out->reserve(size_t(total));
+  out->reserve(as_size(total));
   for (int64_t k = 0; k < times; ++k) out->extend(list);
   return out;
 }
@@ -420,7 +420,7 @@ SL_OP(aten_sum_complex) {
 SL_OP(prim_rangelist) {
   int64_t n = args.integer(0);
   Ref<List> list = List::make();
-  list->reserve(size_t(std::max<int64_t>(n, 0)));  // raises at once if memory is short
+  list->reserve(as_size(std::max<int64_t>(n, 0)));  // raises at once if memory is short
   for (int64_t k = 0; k < n; ++k) list->push(k);
   out[0] = std::move(list);
 }

@@ -349,7 +349,7 @@ Tensor forward_op(const char* name, int64_t n, Args args) {
   s.stride = spread(args.ints(3), n, "stride");
   s.padding = spread(args.ints(4), n, "padding");
   s.dilation = spread(args.ints(5), n, "dilation");
-  s.output_padding.assign(size_t(n), 0);
+  s.output_padding.assign(as_size(n), 0);
   s.groups = args.integer(6);
   return convolve(name, n, args.tensor(0), args.tensor(1), args.opt_tensor(2), s);
 }
@@ -358,8 +358,8 @@ Tensor named_padding_op(const char* name, int64_t n, Args args) {
   Settings s;
   s.stride = spread(args.ints(3), n, "stride");
   s.dilation = spread(args.ints(5), n, "dilation");
-  s.output_padding.assign(size_t(n), 0);
-  s.padding.assign(size_t(n), 0);
+  s.output_padding.assign(as_size(n), 0);
+  s.padding.assign(as_size(n), 0);
   s.groups = args.integer(6);
   std::string_view padding = args.string(4);
   Tensor input = args.tensor(0);

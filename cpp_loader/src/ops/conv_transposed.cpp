@@ -100,7 +100,7 @@ class Phases {
         groups_(s.groups),
         channels_(w.size(0) / s.groups),
         outputs_(w.size(1)),
-        weights_(sizeof(T) * size_t(w.numel())) {
+        weights_(sizeof(T) * uint64_t(w.numel())) {
     const int64_t n = w.dim() - 2;
     for (int64_t d = 3 - n; d < 3; ++d) {
       const int64_t i = d - 3 + n;
@@ -197,13 +197,13 @@ class Phases {
     const int64_t channels = groups_ * channels_, outputs = groups_ * outputs_;
     // A phase reads the frame from its first tap on, so its rows end beyond the frame's.
     const int64_t framed = images * channels * frame_pixels(), made = images * outputs;
-    kernels::Scratch space(sizeof(T) * size_t(framed + frame_pixels() + 256));
+    kernels::Scratch space(sizeof(T) * uint64_t(framed + frame_pixels() + 256));
     const int64_t in = axes_[0].in * axes_[1].in * axes_[2].in;
     for (int64_t i = 0; i < images * channels; ++i) {
       frame(x_.data<T>() + (first * channels + i) * in, space.as<T>() + i * frame_pixels());
     }
     const int64_t across = axes_[2].stride;
-    kernels::Scratch results(sizeof(T) * size_t(across * made * part_pixels_));
+    kernels::Scratch results(sizeof(T) * uint64_t(across * made * part_pixels_));
     T* y = y_.data<T>() + first * outputs * y_pixels();
     for (size_t i = 0; i < parts_.size(); i += size_t(across)) {
       for (size_t k = i; k < i + size_t(across); ++k) {
@@ -367,7 +367,7 @@ void scatter_product(const Tensor& y, const Tensor& x, const Tensor& w, const Te
   constexpr int64_t kMost = 1 << 24;
   const int64_t some = std::clamp<int64_t>(kMost / std::max<int64_t>(1, taps * pixels), 1, outputs);
   for_each_group(x.size(0), s.groups, rows * channels, [&](int64_t image, int64_t group) {
-    kernels::Scratch space(sizeof(T) * size_t(some * taps * pixels));
+    kernels::Scratch space(sizeof(T) * uint64_t(some * taps * pixels));
     for (int64_t first = 0; first < outputs; first += some) {
       ConvShape shape = whole;
       shape.channels = std::min(some, outputs - first);

@@ -49,7 +49,7 @@ std::vector<Tensor> meshgrid(const std::vector<Tensor>& tensors, std::string_vie
   std::vector<Tensor> grids;
   for (int64_t i = 0; i < n; ++i) {
     int64_t axis = swapped && i < 2 ? 1 - i : i;
-    std::vector<int64_t> shape(size_t(n), 1);
+    std::vector<int64_t> shape(as_size(n), 1);
     shape[size_t(axis)] = tensors[size_t(i)].numel();
     grids.push_back(view_expand(view_as_shape(tensors[size_t(i)], shape), sizes));
   }

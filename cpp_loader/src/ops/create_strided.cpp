@@ -76,7 +76,7 @@ Tensor empty_permuted(IntSpan sizes, IntSpan layout, ScalarType type) {
            "i.e. len(size) = ",
            sizes.size, " is not equal to len(physical_layout) = ", layout.size);
   Tensor t = Tensor::empty(sizes, type);
-  std::vector<int64_t> strides(size_t(sizes.size), 1);
+  std::vector<int64_t> strides(as_size(sizes.size), 1);
   int64_t next = 1;
   for (int64_t i = layout.size - 1; i >= 0; --i) {
     strides[size_t(layout[i])] = next;

@@ -108,7 +108,7 @@ std::vector<const OpEntry*> custom_overloads(std::string_view name) {
 }
 
 std::vector<const OpEntry*> all_custom() {
-  std::vector<const OpEntry*> found(size_t(count.load(std::memory_order_acquire)));
+  std::vector<const OpEntry*> found(as_size(count.load(std::memory_order_acquire)));
   for (size_t k = 0; k < found.size(); ++k) found[k] = &all[k]->entry;
   return found;
 }

@@ -132,7 +132,7 @@ Tensor row_major_copy(const Tensor& t) {
 
 // Whether a reduction of these dimensions, where an empty list or None means all, has one result.
 bool leaves_one(const Tensor& self, const Value& dims) {
-  std::vector<bool> reduced(size_t(self.dim()), false);
+  std::vector<bool> reduced(as_size(self.dim()), false);
   bool any = false;
   if (dims.is_list()) {
     for (int64_t d : Ints(dims)) {

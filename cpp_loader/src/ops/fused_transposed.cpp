@@ -125,7 +125,7 @@ const float* packed_parts(const Transposed& t, const Tensor& w, const std::vecto
   key.details[1] = t.axes[1].stride;
   int64_t count = parts.back().packed_at + parts.back().packed_size;
   return Prepared::get(w.storage(), key, count, [&](float* to) {
-    std::vector<float> taps(size_t(w.numel()));
+    std::vector<float> taps(as_size(w.numel()));
     for (const Part& part : parts) {
       gather_taps(t, w, part, taps.data());
       functions.pack(part.shape, 1, ConvWay::kDirect, taps.data(), to + part.packed_at);
@@ -190,7 +190,7 @@ const float* packed_spread(const Transposed& t, const Tensor& w) {
   const int64_t taps = t.axes[0].kernel * t.axes[1].kernel, row = taps * t.outputs;
   return Prepared::get(w.storage(), Prepared::Key(w, kSpreadWeight),
                        functions.packed_size(t.channels, row), [&](float* to) {
-                         std::vector<float> turned(size_t(w.numel()));
+                         std::vector<float> turned(as_size(w.numel()));
                          Tensor whole = to_contiguous(w);
                          const float* from = whole.data<float>();
                          for (int64_t c = 0; c < t.channels; ++c)

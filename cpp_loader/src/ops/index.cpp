@@ -23,7 +23,7 @@ Working<int64_t> offsets_of(IntSpan sizes, IntSpan strides, int64_t itemsize) {
   Working<int64_t> offsets{0};
   for (int64_t d = 0; d < sizes.size; ++d) {
     Working<int64_t> next;
-    next.reserve(offsets.size() * size_t(sizes[d]));
+    next.reserve(offsets.size() * as_size(sizes[d]));
     for (int64_t base : offsets) {
       for (int64_t i = 0; i < sizes[d]; ++i) next.push_back(base + i * strides[d] * itemsize);
     }
@@ -153,7 +153,7 @@ Places resolve(const Tensor& self, const std::vector<Tensor>& given) {
   places.after_contiguous = contiguous;
   if (contiguous) places.after.assign(1, run);
   else places.after = offsets_of(sizes[1], strides[1], itemsize);
-  places.chosen.assign(size_t(checked_numel(shape)), 0);
+  places.chosen.assign(as_size(checked_numel(shape)), 0);
   const bool none = checked_numel(places.sizes) == 0;  // then no index is checked
   for (int64_t d = 0; d < int64_t(indices.size()); ++d) {
     const Tensor& index = indices[size_t(d)];

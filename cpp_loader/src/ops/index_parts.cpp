@@ -114,7 +114,7 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
     return copy;
   }
   if (self.is_contiguous()) return parts_at(self, dim, places);
-  std::vector<Tensor> indices(size_t(dim) + 1);
+  std::vector<Tensor> indices(as_size(dim) + 1);
   indices[size_t(dim)] = places;
   return index_tensor(self, indices);
 }
@@ -171,7 +171,7 @@ namespace {
 
 std::vector<Tensor> with_index(const Tensor& self, int64_t dim, const Tensor& index) {
   SL_CHECK(index.dim() <= 1, "Index is supposed to be a vector, but got dim: ", index.dim());
-  std::vector<Tensor> indices(size_t(wrap_dim(dim, self.dim())) + 1);
+  std::vector<Tensor> indices(as_size(wrap_dim(dim, self.dim())) + 1);
   indices.back() = reshape(index, {index.numel()});
   return indices;
 }

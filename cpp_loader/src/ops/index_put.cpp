@@ -104,7 +104,7 @@ T divided(T sum, int64_t count) {
 template <class T>
 void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, const T* source,
                const int64_t* index, int64_t count) {
-  Working<int64_t> seen(size_t(n), include_self);
+  Working<int64_t> seen(as_size(n), include_self);
   for (int64_t i = 0; i < count; ++i) {
     int64_t k = index[i];
     if (k < 0 || k >= n) {

@@ -138,9 +138,9 @@ SL_OP(aten_combinations) {
   if (n == 0) total = 0;
   Tensor index = Tensor::empty({checked_numel({total, r})}, ScalarType::Int64);
   int64_t* places = index.data<int64_t>();
-  Working<int64_t> at(size_t(std::min<int64_t>(r, n + 1)), 0);
+  Working<int64_t> at(as_size(std::min<int64_t>(r, n + 1)), 0);
   if (total > 0) {
-    at.assign(size_t(r), 0);
+    at.assign(as_size(r), 0);
     for (int64_t i = 0; !again && i < r; ++i) at[size_t(i)] = i;
     for (bool more = n > 0; more;) {
       kernels::worked(r);

@@ -60,7 +60,7 @@ class Pieces {
   }
   void flush() {
     memory::ask_to_grow(far_, size_t(end_ - near_));
-    far_.append(near_, size_t(end_ - near_));
+    far_.append(near_, as_size(end_ - near_));
     end_ = near_;
   }
 
@@ -139,7 +139,7 @@ Value element(const Tensor& t, int64_t at) {
 Value nested(const Tensor& t, int64_t dim, int64_t at, const TypeRef& type) {
   if (dim == t.dim()) return element(t, at);
   std::vector<Value> items;
-  items.reserve(size_t(t.size(dim)));
+  items.reserve(as_size(t.size(dim)));
   for (int64_t k = 0; k < t.size(dim); ++k) {
     items.push_back(nested(t, dim + 1, at + k * t.stride(dim), type->elements[0]));
   }

@@ -23,7 +23,7 @@ Factors lu_factors(const Tensor& a, bool pivot, bool check, const char* name) {
   int64_t k = std::min(a.size(a.dim() - 2), a.size(a.dim() - 1));
   Factors f{Tensor(), Tensor::empty(batch_sizes(a, {k}), ScalarType::Int32),
             Tensor::zeros(batch_sizes(a), ScalarType::Int32)};
-  std::vector<int64_t> pivots(size_t(k), 0);
+  std::vector<int64_t> pivots(as_size(k), 0);
   for_number_type(a.dtype(), [&](auto zero) {
     Batch<decltype(zero)> m(a);
     for (int64_t i = 0; i < m.count(); ++i) {
@@ -51,7 +51,7 @@ Tensor permutation_matrix(const Tensor& pivots_in, int64_t rows, ScalarType type
   for (int64_t n : sizes) count *= n;
   sizes.insert(sizes.end(), {rows, rows});
   Tensor p = Tensor::zeros(sizes, ScalarType::Float64);
-  std::vector<int64_t> order(size_t(rows), 0);
+  std::vector<int64_t> order(as_size(rows), 0);
   for (int64_t b = 0; b < count; ++b) {
     for (int64_t i = 0; i < rows; ++i) order[size_t(i)] = i;
     for (int64_t i = 0; i < k; ++i) {
@@ -121,7 +121,7 @@ void determinants(const Tensor& a, const char* name, Tensor* sign, Tensor* logar
     int64_t n = m.rows();
     *sign = Tensor::empty(batch_sizes(a), working_type<T>());
     *value = Tensor::empty(batch_sizes(a), working_type<T>());
-    std::vector<int64_t> pivots(size_t(n), 0);
+    std::vector<int64_t> pivots(as_size(n), 0);
     for (int64_t i = 0; i < m.count(); ++i) {
       dense::factor_lu(m.at(i), n, n, pivots.data(), true);
       T s = T(1), product = T(1);
@@ -197,7 +197,7 @@ void qr(const Tensor& a, std::string_view mode, Value* out) {
     int64_t k = std::min(m.rows(), m.columns()), width = mode == "complete" ? m.rows() : k;
     Batch<T> q(a, mode == "r" ? 0 : m.rows(), width), r(a, width, m.columns());
     for_each_matrix(m.count(), m.rows() * m.columns() * k, [&](int64_t i) {
-      std::vector<T> tau(size_t(k), T(0));
+      std::vector<T> tau(as_size(k), T(0));
       dense::factor_qr(m.at(i), m.rows(), m.columns(), tau.data());
       if (mode != "r") {
         orthogonal_columns(m.at(i), m.rows(), m.columns(), tau.data(), k, q.at(i), width);

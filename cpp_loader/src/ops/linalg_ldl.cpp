@@ -17,7 +17,7 @@ void ldl_factor(const Tensor& a, bool hermitian, bool check, Value* out) {
   int64_t n = a.size(a.dim() - 1);
   Tensor pivots = Tensor::empty(batch_sizes(a, {n}), ScalarType::Int32);
   Tensor info = Tensor::zeros(batch_sizes(a), ScalarType::Int32);
-  std::vector<int64_t> order(size_t(n), 0);
+  std::vector<int64_t> order(as_size(n), 0);
   for_number_type(a.dtype(), [&](auto zero) {
     Batch<decltype(zero)> m(a);
     for (int64_t i = 0; i < m.count(); ++i) {

@@ -31,7 +31,7 @@ void check_fits(const Tensor& a, const Tensor& b, bool left, const char* name) {
 template <class T>
 Tensor solve_batches(const Tensor& a, const Tensor& b, const char* name, Tensor* info) {
   Batch<T> m(a), x(b);
-  std::vector<int64_t> pivots(size_t(m.rows()), 0);
+  std::vector<int64_t> pivots(as_size(m.rows()), 0);
   if (info) *info = Tensor::zeros(batch_sizes(a), ScalarType::Int32);
   for (int64_t i = 0; i < m.count(); ++i) {
     int64_t zero = dense::factor_lu(m.at(i), m.rows(), m.rows(), pivots.data(), true);

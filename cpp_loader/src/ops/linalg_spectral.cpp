@@ -230,7 +230,7 @@ Tensor pseudo_inverse(const Tensor& a, const Tolerance& tolerance, bool hermitia
 // for singular ones.
 template <class T>
 double condition_bound(const T* r, int64_t n) {
-  Working<T> inverse(size_t(n * n), T(0));
+  Working<T> inverse(as_size(n * n), T(0));
   double of_r = 0, of_inverse = 0;
   for (int64_t i = n - 1; i >= 0; --i) {
     T* row = &inverse[size_t(i * n)];
@@ -257,9 +257,9 @@ Tensor solve_full_rank(const Tensor& a, const Tensor& b, const Value& rcond) {
   for_number_type(a.dtype(), [&](auto zero) {
     using T = decltype(zero);
     Batch<T> m(a), x(b), solution(a, n, b.size(b.dim() - 1));
-    std::vector<char> certain(size_t(m.count()), 0);
+    std::vector<char> certain(as_size(m.count()), 0);
     for_each_matrix(m.count(), rows * n * n, [&](int64_t i) {
-      std::vector<T> tau(size_t(n), T(0));
+      std::vector<T> tau(as_size(n), T(0));
       dense::factor_qr(m.at(i), rows, n, tau.data());
       if (!(condition_bound(m.at(i), n) < most)) return;
       certain[size_t(i)] = 1;

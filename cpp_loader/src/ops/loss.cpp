@@ -178,7 +178,7 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& wei
   SL_CHECK(self.dim() > 0, "cross_entropy: expected scores with dimensions");
   int64_t classes = self.size(axis);
   Tensor scores = log_softmax(self, axis);
-  std::vector<int64_t> spread(size_t(self.dim()), 1);
+  std::vector<int64_t> spread(as_size(self.dim()), 1);
   spread[size_t(axis)] = classes;
   Tensor shaped = weight.defined() ? view_as_shape(to_contiguous(weight), spread) : weight;
   if (is_floating(target.dtype())) {

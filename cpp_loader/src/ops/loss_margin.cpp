@@ -70,7 +70,7 @@ Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, d
 
 // Which classes are targets; a row of targets ends at its first negative one.
 std::vector<bool> chosen_classes(const int64_t* row, int64_t classes, int64_t* count) {
-  std::vector<bool> chosen(size_t(classes), false);
+  std::vector<bool> chosen(as_size(classes), false);
   bool ended = false;
   *count = 0;
   for (int64_t c = 0; c < classes; ++c) {

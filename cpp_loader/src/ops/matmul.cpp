@@ -58,7 +58,7 @@ void multiply_integers(const Gemm<T>& g) {
     });
     return;
   }
-  kernels::Scratch space(g.b_column == 1 ? 0 : size_t(g.k * g.n) * sizeof(U));
+  kernels::Scratch space(g.b_column == 1 ? 0 : uint64_t(g.k * g.n) * sizeof(U));
   int64_t b_row = g.b_row;
   if (g.b_column != 1) {
     U* rows = space.as<U>();
@@ -81,7 +81,7 @@ void multiply_complex(const Gemm<std::complex<R>>& g) {
   constexpr int64_t kSmall = 512;
   if (g.m * g.n * g.k <= kSmall) return multiply_plainly(g);
   const int64_t of_a = g.m * g.k, of_b = g.k * g.n, of_c = g.m * g.n;
-  kernels::Scratch space(size_t(of_a + of_b + of_c) * 2 * sizeof(R));
+  kernels::Scratch space(uint64_t(of_a + of_b + of_c) * 2 * sizeof(R));
   R *a = space.as<R>(), *b = a + 2 * of_a, *c = b + 2 * of_b;
   auto part = [](const std::complex<R>* from, int64_t rows, int64_t columns, int64_t row,
                  int64_t column, R* real, R* imag) {

@@ -223,7 +223,7 @@ Tensor einsum(std::string_view equation, const std::vector<Tensor>& tensors) {
     most = std::max(most, int(spare[i]));
   }
   std::vector<Operand> operands;
-  std::vector<int> count(size_t(kLetters + most), 0);
+  std::vector<int> count(as_size(kLetters + most), 0);
   bool any_ellipsis = false;
   for (size_t i = 0; i < tensors.size(); ++i) {
     bool ellipsis;

@@ -59,7 +59,7 @@ void for_converted_rows(const Tensor& x, const Tensor& y, ScalarType computed, i
   const char* from = static_cast<const char*>(x.raw());
   char* to = static_cast<char*>(y.raw());
   kernels::parallel_for(rows, grain_for(n), [&](int64_t begin, int64_t end) {
-    Pooled<T> row(size_t(plain ? 0 : n));
+    Pooled<T> row(as_size(plain ? 0 : n));
     for (int64_t r = begin; r < end; ++r) {
       const int64_t at = r * n * size;
       if (plain) {
@@ -283,10 +283,10 @@ void column_statistics(const Tensor& x, int64_t images, int64_t channels, int64_
   const T* from = x.data<T>();
   int64_t width = channels * pixels;
   constexpr int64_t kRows = 64;  // partial sums of this many rows are added in double
-  Pooled<T> center(size_t(width), T(0));
+  Pooled<T> center(as_size(width), T(0));
   auto add_up = [&](T* result, auto add) {
-    Pooled<double> total(size_t(channels), 0.0);
-    Pooled<T> part(size_t(width), T(0));
+    Pooled<double> total(as_size(channels), 0.0);
+    Pooled<T> part(as_size(width), T(0));
     for (int64_t row = 0; row < images; row += kRows) {
       std::fill(part.begin(), part.end(), T(0));
       add(std::min(kRows, images - row), from + row * width, part.data());
@@ -307,7 +307,7 @@ template <class T>
 void scale_columns(const T* x, T* y, int64_t images, int64_t channels, int64_t pixels,
                    const T* scale, const T* shift) {
   int64_t width = channels * pixels;
-  Pooled<T> scales(size_t(width), T(0)), shifts(size_t(width), T(0));
+  Pooled<T> scales(as_size(width), T(0)), shifts(as_size(width), T(0));
   for (int64_t j = 0; j < width; ++j) {
     scales[size_t(j)] = scale[j / pixels];
     shifts[size_t(j)] = shift[j / pixels];
@@ -381,7 +381,7 @@ Normed batch_norm(const Tensor& input, const Tensor& weight, const Tensor& bias,
     }
     const T *from = x.data<T>(), *gamma = data_or_null<T>(w), *beta = data_or_null<T>(b);
     T* to = result.y.data<T>();
-    Pooled<T> scale(size_t(channels), T(0)), shift(size_t(channels), T(0));
+    Pooled<T> scale(as_size(channels), T(0)), shift(as_size(channels), T(0));
     for (int64_t c = 0; c < channels; ++c) {
       rstd[c] = T(1) / std::sqrt(var[c] + T(eps));
       T center = mean[c];

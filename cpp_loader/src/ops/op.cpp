@@ -63,7 +63,7 @@ Ints::Ints(const Value& v, int64_t broadcast) {
   } else {
     size_ = int64_t(v.as_list().size());
   }
-  if (size_ > int64_t(inline_.size())) heap_ = std::make_unique<int64_t[]>(size_t(size_));
+  if (size_ > int64_t(inline_.size())) heap_ = std::make_unique<int64_t[]>(as_size(size_));
   int64_t* to = data();
   if (v.is_int()) {
     std::fill_n(to, size_, v.as_int());

@@ -133,7 +133,7 @@ Tensor edge_pad(const Tensor& self, IntSpan pad, Edge edge) {
       size -= first + cut_of(after, size);
       SL_CHECK(size > 0, "Negative padding value is resulting in an empty dimension");
     }
-    Working<int64_t> from(size_t(total), 0);
+    Working<int64_t> from(as_size(total), 0);
     for (int64_t j = 0; j < total; ++j) {
       from[size_t(j)] = first + source_of(edge, Exact(j) - shift, size);
     }

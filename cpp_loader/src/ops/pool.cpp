@@ -108,7 +108,7 @@ Window adaptive_window(const char* name, const Tensor& self, int64_t n, const Va
   w.n = n;
   Sizes wanted;
   if (sizes.is_int()) {
-    wanted.assign(size_t(n), sizes.as_int());
+    wanted.assign(as_size(n), sizes.as_int());
   } else {
     Ints given(sizes);
     SL_CHECK(given.size() == n || given.size() == 1, name, ": output_size must be ", n);
@@ -323,7 +323,7 @@ void max_pool(const char* name, const Tensor& self, const Window& w, Value* out,
     const T* from = x.data<T>();
     T* to = y.data<T>();
     kernels::parallel_for(planes, plane_grain(w), [&](int64_t begin, int64_t end) {
-      Pooled<char> room(size_t(w.in[2] + w.out[2]) * sizeof(T));
+      Pooled<char> room(as_size((w.in[2] + w.out[2]) * int64_t(sizeof(T))));
       T *row = reinterpret_cast<T*>(room.data()), *taps = row + w.in[2];
       for (int64_t p = begin; p < end; ++p) {
         const T* plane = from + p * w.in_pixels();
@@ -403,7 +403,7 @@ Tensor average_pool(const char* name, int64_t n, Args args, bool has_divisor) {
   ScalarType computed = integers ? ScalarType::Float64 : computed_type(self.dtype(), name);
   Tensor x = contiguous_as(self, computed), y = Tensor::empty(result_sizes(self, w), computed);
   int64_t planes = w.in_pixels() ? x.numel() / w.in_pixels() : 0;
-  Working<double> columns(size_t(w.out[2]));
+  Working<double> columns(as_size(w.out[2]));
   for (int64_t o = 0; o < w.out[2]; ++o) columns[size_t(o)] = a.part(2, o);
   for_float_type(computed, [&](auto zero) {
     using T = decltype(zero);

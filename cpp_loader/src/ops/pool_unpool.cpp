@@ -50,7 +50,7 @@ Tensor max_unpool(const Tensor& self, const Tensor& indices, const Ints& output,
 // The starts of the windows: a pseudo-random sequence computed from `sample`.
 template <class T>
 Working<int64_t> intervals(T sample, int64_t size, int64_t out, int64_t kernel) {
-  Working<int64_t> starts(size_t(out), size - kernel);
+  Working<int64_t> starts(as_size(out), size - kernel);
   if (out <= 1) return starts;
   T alpha = T(size - kernel) / T(out - 1);
   for (int64_t i = 0; i + 1 < out; ++i) {

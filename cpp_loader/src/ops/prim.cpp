@@ -199,7 +199,7 @@ SL_NEVER(xpu)
 namespace {
 std::vector<int64_t> broadcast(const Ints& a, const Ints& b) {
   int64_t n = std::max(a.size(), b.size());
-  std::vector<int64_t> sizes(size_t(n), 1);
+  std::vector<int64_t> sizes(as_size(n), 1);
   for (int64_t d = n - 1; d >= 0; --d) {
     int64_t ia = d - (n - a.size()), ib = d - (n - b.size());
     int64_t sa = ia >= 0 ? a[ia] : 1, sb = ib >= 0 ? b[ib] : 1;

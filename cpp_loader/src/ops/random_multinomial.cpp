@@ -40,8 +40,8 @@ void draw_by_noise(const Tensor& rows, const Tensor& given, Generator& generator
   const int64_t step = noise.stride(1);
   Lock lock(generator.mutex);
   Draw draw(generator);
-  Working<double> score(size_t(n), 0.0);
-  Working<int64_t> order(size_t(n), 0);
+  Working<double> score(as_size(n), 0.0);
+  Working<int64_t> order(as_size(n), 0);
   kernels::worked(8 * noise.numel());
   draw.uniform(noise.numel(), noise.data<double>());
   for (int64_t r = 0; r < rows.size(0); ++r) {
@@ -64,7 +64,7 @@ void draw_by_noise(const Tensor& rows, const Tensor& given, Generator& generator
 
 void draw_by_cumulation(const Tensor& rows, Generator& generator, const Tensor& out) {
   int64_t n = rows.size(1), count = out.size(1);
-  Working<double> below(size_t(n), 0.0);
+  Working<double> below(as_size(n), 0.0);
   Lock lock(generator.mutex);
   Draw draw(generator);
   for (int64_t r = 0; r < rows.size(0); ++r) {

@@ -51,7 +51,7 @@ template <class T>
 class Packed {
  public:
   Packed(int64_t k, int64_t n, const T* b, int64_t row, int64_t column)
-      : space_(sizeof(T) * size_t(kernels::kernels().gemm<T>().packed_size(k, n))) {
+      : space_(sizeof(T) * uint64_t(kernels::kernels().gemm<T>().packed_size(k, n))) {
     kernels::kernels().gemm<T>().pack(k, n, b, row, column, space_.template as<T>());
   }
   const T* get() { return space_.template as<T>(); }

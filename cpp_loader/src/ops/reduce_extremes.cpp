@@ -140,7 +140,7 @@ bool try_extreme_columns(const Tensor& self, const Dims& dims, const Tensor& to,
         fold(c.n - 1, width, from + c.inner, c.inner, out + result);
         return;
       }
-      std::vector<T> rows(size_t(kRows * width));
+      std::vector<T> rows(as_size(kRows * width));
       const int64_t size = self.itemsize();
       const char* from = static_cast<const char*>(self.raw()) + at * size;
       convert(width, out + result, sizeof(T), from, size);

@@ -54,7 +54,7 @@ void embedding_renorm(Context& ctx, const Tensor& self, const Tensor& indices, d
   Tensor at = contiguous_as(indices, ScalarType::Int64);
   // As in PyTorch, each index is used once, but both indices of a row are: the negative one, too.
   const int64_t rows = self.size(0);
-  std::vector<bool> done(size_t(rows) * 2, false);
+  std::vector<bool> done(as_size(rows) * 2, false);
   for (int64_t i = 0; i < at.numel(); ++i) {
     const int64_t row = at.data<int64_t>()[i];
     if (row >= -rows && row < rows && done[size_t(row + rows)]) continue;

@@ -132,7 +132,7 @@ void reduce_rows(const Reduction& r, const Tensor& to, const RowFunction& functi
   auto row_of = [&](int64_t first, int64_t length, std::vector<char>& converted) {
     const char* at = from + first * from_size;
     if (convert == nullptr) return at;
-    converted.resize(size_t(length * size));
+    converted.resize(as_size(length * size));
     if (length > 0) convert(length, converted.data(), size, at, from_size);
     return static_cast<const char*>(converted.data());
   };

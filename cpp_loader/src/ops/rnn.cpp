@@ -221,7 +221,7 @@ Tensor run_direction(Cell cell, const Tensor& x, const Steps& steps, const State
     return PlainSteps(cell, gates, initial, w).run(reverse, last);
   }
   std::vector<Tensor> outputs;
-  outputs.resize(size_t(count));
+  outputs.resize(as_size(count));
   std::vector<Tensor> ended_h, ended_c;  // states of ended sequences, shortest first
   bool packed = steps.sizes.front() != steps.sizes.back();
   State state = initial;

@@ -33,7 +33,7 @@ Tensor running_sum(Context& ctx, const Tensor& t, int64_t dim) {
 Tensor neighbour_distances(const Tensor& y, const Tensor& x, int64_t dim) {
   Tensor wide = x;
   if (x.dim() == 1 && y.dim() != 1) {
-    std::vector<int64_t> shape(size_t(y.dim()), 1);
+    std::vector<int64_t> shape(as_size(y.dim()), 1);
     shape[size_t(dim)] = x.size(0);
     wide = reshape(x, shape);
   }
@@ -56,7 +56,7 @@ struct Steps {
 };
 
 Tensor column(const Tensor& steps, int64_t ndim, int64_t dim) {
-  std::vector<int64_t> shape(size_t(ndim), 1);
+  std::vector<int64_t> shape(as_size(ndim), 1);
   shape[size_t(dim)] = steps.numel();
   return reshape(steps, shape);
 }

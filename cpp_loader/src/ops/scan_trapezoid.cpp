@@ -32,7 +32,7 @@ Tensor steps_along(const Tensor& y, const Tensor& x, int64_t dim) {
     SL_CHECK(x.size(0) == y.size(dim),
              "trapezoid: There must be one `x` value for each sample "
              "point");
-    std::vector<int64_t> shape(size_t(y.dim()), 1);
+    std::vector<int64_t> shape(as_size(y.dim()), 1);
     shape[size_t(dim)] = x.size(0);
     wide = reshape(x, shape);
   } else {

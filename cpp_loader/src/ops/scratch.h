@@ -73,7 +73,7 @@ template <class T>
 class WorkingBlock {
  public:
   explicit WorkingBlock(int64_t n)
-      : size_(size_t(n)), data_(WorkingAllocator<T>().allocate(size_)) {}
+      : size_(as_size(n)), data_(WorkingAllocator<T>().allocate(size_)) {}
   ~WorkingBlock() { WorkingAllocator<T>().deallocate(data_, size_); }
   WorkingBlock(const WorkingBlock&) = delete;
   WorkingBlock& operator=(const WorkingBlock&) = delete;

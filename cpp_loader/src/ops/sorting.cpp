@@ -95,14 +95,14 @@ Sorted arrange_rows(const Tensor& self, int64_t dim, int64_t keep, bool few, boo
     kernels::parallel_for(count, 4096 / std::max<int64_t>(1, n) + 1,
                           [&](int64_t begin, int64_t end) {
                             Items items(size_t(few ? keep : 0));
-                            items.reserve(size_t(few ? keep : n));
+                            items.reserve(as_size(few ? keep : n));
                             for (int64_t r = begin; r < end; ++r) {
                               const T* row = rows.data<T>() + r * n;
                               if (few) {
                                 take_first(row, n, descending, items);
                               } else {
                                 in_pieces(n, [&](int64_t from, int64_t to) {
-                                  if (int64_t(items.size()) < to) items.resize(size_t(to));
+                                  if (int64_t(items.size()) < to) items.resize(as_size(to));
                                   Item* item = items.data();
                                   for (int64_t i = from; i < to; ++i)
                                     item[i] = {radix::key_of(row[i], descending), i};

@@ -56,7 +56,7 @@ template <class T>
 Distinct count_in_range(const Tensor& elements, Range range) {
   const T* x = elements.data<T>();
   const int64_t n = elements.numel();
-  Working<int64_t> counts(size_t(range.size), 0);
+  Working<int64_t> counts(as_size(range.size), 0);
   auto place = [&](T v) { return size_t(uint64_t(v) - uint64_t(range.low)); };
   for (int64_t i = 0; i < n; ++i) ++counts[place(x[i])];
   const int64_t groups = range.size - std::count(counts.begin(), counts.end(), 0);
@@ -84,7 +84,7 @@ Distinct group_rows(const Tensor& rows, int64_t count, int64_t width, bool sort)
                                         from + (b + 1) * width,
                                         [](T x, T y) { return before(x, y); });
   };
-  Working<int64_t> order(static_cast<size_t>(count));
+  Working<int64_t> order(as_size(count));
   for (int64_t i = 0; i < count; ++i) order[size_t(i)] = i;
   if (sort && width == 1 && count < (int64_t{1} << 31)) {
     radix::Order<T> by_digits(count);
@@ -178,7 +178,7 @@ Distinct distinct_along(const Tensor& self, int64_t dim, bool sort) {
   SL_CHECK(self.size(dim) == 0 || empty == 0,
            "There are 0 sized dimensions, and they aren't "
            "selected, so unique cannot be applied");
-  std::vector<int64_t> order{dim}, back(size_t(self.dim()), 0);
+  std::vector<int64_t> order{dim}, back(as_size(self.dim()), 0);
   for (int64_t d = 0; d < self.dim(); ++d) {
     if (d != dim) order.push_back(d);
   }
@@ -318,7 +318,7 @@ Tensor isin(const Tensor& elements, const Tensor& wanted, bool invert) {
       const Range range(known, set.numel(), 4 * (set.numel() + x.numel()));
       if (range.size) {
         auto place = [low = uint64_t(range.low)](T v) { return uint64_t(v) - low; };
-        Working<uint8_t> has(size_t(range.size), 0);
+        Working<uint8_t> has(as_size(range.size), 0);
         for (int64_t i = 0; i < set.numel(); ++i) has[place(known[i])] = 1;
         bool* to = out.data<bool>();
         for (int64_t i = 0, n = x.numel(); i < n; ++i) {

@@ -116,7 +116,7 @@ SL_OP(aten_chunk) {
   int64_t length = size / chunks + (size % chunks != 0);
   if (length == 0) {
     check_parts("chunk", "chunks", chunks);
-    std::vector<int64_t> zeros(static_cast<size_t>(chunks), 0);
+    std::vector<int64_t> zeros(as_size(chunks), 0);
     out[0] = tensor_list(split_sizes(t, zeros, dim));
   } else {
     out[0] = tensor_list(split_every(t, length, dim));
@@ -134,7 +134,7 @@ SL_OP(aten_unbind_int) {
   std::vector<Tensor> parts;
   int64_t count = size_at(t, dim);
   check_parts("unbind", "parts", count);
-  parts.reserve(size_t(count));
+  parts.reserve(as_size(count));
   for (int64_t i = 0; i < count; ++i) parts.push_back(view_select(t, dim, i));
   out[0] = tensor_list(std::move(parts));
 }

@@ -50,7 +50,7 @@ Tensor quantile(const Tensor& self, const Tensor& q, const Value& dim_value, boo
   if (q.dim() == 1) sizes.push_back(q.size(0));  // all quantiles of a row are adjacent
   Tensor out = Tensor::empty(sizes, ScalarType::Float64);
   Working<double> sorted;
-  sorted.reserve(size_t(r.n));
+  sorted.reserve(as_size(r.n));
   for (int64_t row = 0; row < r.outer; ++row) {
     const double* from = r.rows.data<double>() + row * r.n;
     sorted.clear();

@@ -266,7 +266,7 @@ Value replace(Text text, Text old, const Value& by, int64_t most) {
     int64_t hits = count(text, old, {0, text.size()});
     if (most >= 0) hits = std::min(hits, most);
     memory::ask(hits, int64_t(fresh.size() - old.size()));
-    size += size_t(hits) * (fresh.size() - old.size());
+    size = as_size(int64_t(size) + hits * int64_t(fresh.size() - old.size()));
   }
   return written(size, [&](char* to) {
     const char *begin = text.data(), *end = begin + text.size();
@@ -392,10 +392,10 @@ SL_OP(aten_join) {
     first.as_string();  // raises: it is no string
   }
   ValueSpan parts(texts ? list.values() : nullptr, texts ? list.size() : 0);
-  size_t size = 0;
-  for (const Value& part : parts) size += part.as_string().size() + separator.size();
-  if (!parts.empty()) size -= separator.size();
-  out[0] = written(size, [&](char* to) {
+  int64_t size = 0;  // one long string may be there many times
+  for (const Value& part : parts) size += int64_t(part.as_string().size() + separator.size());
+  if (!parts.empty()) size -= int64_t(separator.size());
+  out[0] = written(as_size(size), [&](char* to) {
     for (const Value& part : parts) {
       if (&part != parts.begin()) to = put(to, between);
       to = put(to, part);

@@ -23,12 +23,15 @@ size_t padding(Text text, int64_t width) {
   if (missing > int64_t(1) << 40) raise(ErrorKind::MemoryError, "a string of ", width, " bytes");
   memory::charge(missing);
   memory::uncharge(missing);
-  return size_t(missing);
+  return as_size(missing);
 }
 
+// The memory is counted whole, and taken once.
 Value padded(size_t before, Text text, size_t after, char fill) {
-  std::string out(before, fill);
-  return Value(out.append(text).append(after, fill));
+  return written(before + text.size() + after, [&](char* to) {
+    to = std::copy_n(text.data(), text.size(), std::fill_n(to, before, fill));
+    return std::fill_n(to, after, fill);
+  });
 }
 
 char fill_of(Text fill) {
@@ -46,7 +49,7 @@ std::string expand_tabs(Text text, int64_t width) {
     if (c == '\t') {
       int64_t missing = width > 0 ? width - column % width : 0;
       memory::ask_to_grow(out, padding("", missing));
-      out.append(size_t(missing), ' ');
+      out.append(as_size(missing), ' ');
       column += missing;
     } else {
       out += c;

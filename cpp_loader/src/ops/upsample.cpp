@@ -234,7 +234,7 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
   auto [top, bottom] = down ? down->inputs(first, last) : std::pair(first, last);
   const int64_t rows = bottom - top;
   const int64_t wide = rows * p.in_columns, done = rows * p.out_columns;
-  space.resize(size_t((plain ? 0 : wide) + done + p.out_columns));
+  space.resize(as_size((plain ? 0 : wide) + done + p.out_columns));
   float *narrow = space.data(), *row = narrow + done, *in = row + p.out_columns;
   const char* from = x + top * p.in_columns * size;
   if (!plain) read_rows(type, wide, from, in);
@@ -248,7 +248,7 @@ void resize_band(const Plane& p, ScalarType type, const FloatTaps* down, const F
                         across.count.data(),
                         across.weight.data()};
   f.rows(r);
-  std::vector<const float*> taps(size_t(down ? down->width : 1));
+  std::vector<const float*> taps(as_size(down ? down->width : 1));
   for (int64_t i = first; i < last; ++i) {
     char* to = y + i * p.out_columns * size;
     float* sum = plain ? reinterpret_cast<float*>(to) : row;

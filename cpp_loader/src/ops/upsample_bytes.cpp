@@ -47,12 +47,12 @@ void resize_band(const BytePlane& p, int64_t first, int64_t last, const uint8_t*
                  std::vector<uint8_t>& space) {
   const auto& f = *kernels::kernels().resize;
   auto [top, bottom] = p.down.inputs(first, last);
-  space.resize(size_t((bottom - top) * p.out_columns));
+  space.resize(as_size((bottom - top) * p.out_columns));
   f.byte_rows(
       {bottom - top, p.in_columns, p.out_columns, x + top * p.in_columns, space.data(),
        p.across.width, p.across.place.data(), p.across.count.data(), p.across.weight.data()},
       p.across.bits);
-  std::vector<const uint8_t*> taps(size_t(p.down.width));
+  std::vector<const uint8_t*> taps(as_size(p.down.width));
   for (int64_t i = first; i < last; ++i) {
     const size_t at = size_t(i * p.down.width);
     const int32_t count = p.down.count[size_t(i)];

@@ -15,8 +15,8 @@ namespace scriptlang {
 // appends the numbers of another vector.
 template <class T>
 void fill_zeros(int64_t n, std::vector<T>* to) {
-  to->reserve(size_t(n));
-  in_pieces(n, [&](int64_t, int64_t end) { to->resize(size_t(end)); });
+  to->reserve(as_size(n));
+  in_pieces(n, [&](int64_t, int64_t end) { to->resize(as_size(end)); });
 }
 template <class T, class U>
 void append(const std::vector<T>& from, std::vector<U>* to) {

@@ -20,14 +20,14 @@ namespace {
 
 template <class T>
 Working<int64_t> best_boxes(const T* boxes, const T* scores, int64_t n, double threshold) {
-  Working<int64_t> order(size_t(n), 0), kept;
+  Working<int64_t> order(as_size(n), 0), kept;
   std::iota(order.begin(), order.end(), 0);
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) {
     kernels::worked(8);
     return scores[a] > scores[b] || (std::isnan(scores[a]) && !std::isnan(scores[b]));
   });
   auto area = [](const T* b) { return (b[2] - b[0]) * (b[3] - b[1]); };
-  std::vector<bool> suppressed(size_t(n), false);
+  std::vector<bool> suppressed(as_size(n), false);
   for (int64_t at = 0; at < n; ++at) {
     int64_t i = order[size_t(at)];
     if (suppressed[size_t(i)]) continue;

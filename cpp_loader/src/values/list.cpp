@@ -227,7 +227,7 @@ void List::become_values() {
 // unchanged.
 void List::grow(size_t count, size_t least) {
   size_t each = width();
-  if (count > (size_t(1) << 58) / each) {
+  if (count > size_t(PTRDIFF_MAX) / 4 / each) {
     raise(ErrorKind::MemoryError, "a list of ", count, " elements");
   }
   constexpr size_t kStep = memory::quick::kSmallStep;

@@ -24,11 +24,15 @@
 
 namespace scriptlang::memory {
 
+// What the address space has room for: no block is larger, and no program needs more.
+constexpr size_t kMostBytes = PTRDIFF_MAX;
+constexpr int64_t kNoLimit = PTRDIFF_MAX;
+
 namespace quick {
 SL_THREAD_SHARED_WORD Small* small = nullptr;
 SL_THREAD_SHARED_WORD bool runs_now = false;
 SL_THREAD_SHARED_WORD int64_t used_bytes = 0;
-SL_THREAD_SHARED_WORD int64_t limit_bytes = std::numeric_limits<int64_t>::max();
+SL_THREAD_SHARED_WORD int64_t limit_bytes = kNoLimit;
 }  // namespace quick
 
 namespace {
@@ -112,7 +116,7 @@ void advise([[maybe_unused]] void* block, [[maybe_unused]] size_t bytes) {
 
 // A block of exactly this size, so that accesses beyond its end are detected.
 void* take_exact(size_t bytes, size_t alignment) {
-  if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
+  if (bytes > kMostBytes) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   void* block = guard::is_on() ? guard::take(bytes, alignment) : take_aligned(alignment, bytes);
   if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   return block;
@@ -121,7 +125,7 @@ void* take_exact(size_t bytes, size_t alignment) {
 void* take_of_system(size_t bytes, size_t index) {
   if (is_checked()) return take_exact(bytes, kAlignment);
   if (index < kClasses) bytes = class_bytes(index);
-  if (bytes > size_t(1) << 62) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
+  if (bytes > kMostBytes) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   void* block = take_aligned(kAlignment, (bytes + kAlignment - 1) & ~(kAlignment - 1));
   if (!block) raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes");
   advise(block, bytes);
@@ -214,6 +218,10 @@ RunScope::~RunScope() { runs_now = saved_; }
 bool in_run() noexcept { return runs_now; }
 
 void quick::refuse(int64_t bytes) {
+  if (limit_bytes == kNoLimit) {
+    raise(ErrorKind::MemoryError, "cannot allocate ", bytes, " bytes: addresses have ",
+          sizeof(void*) * 8, " bits here");
+  }
   raise(ErrorKind::MemoryError, "the program needs more than its memory limit of ", limit_bytes,
         " bytes (", bytes, " more were asked for); raise the limit to run it");
 }
@@ -239,7 +247,7 @@ void ask(int64_t count, int64_t bytes_each) {
 }
 
 LimitScope::LimitScope(int64_t limit) : saved_limit_(limit_bytes), saved_used_(used_bytes) {
-  limit_bytes = limit > 0 ? limit : std::numeric_limits<int64_t>::max();
+  limit_bytes = limit > 0 ? std::min(limit, kNoLimit) : kNoLimit;
   used_bytes = 0;
 }
 
@@ -270,7 +278,7 @@ void (*set_room)(MemoryRoom room) = [](MemoryRoom room) {
 namespace scriptlang {
 
 const Tensor& unwritten(const Tensor& t) {
-  bool limited = memory::quick::limit_bytes != std::numeric_limits<int64_t>::max();
+  bool limited = memory::quick::limit_bytes != memory::kNoLimit;
   if (limited || t.dtype() == ScalarType::Bool) {
     write_zeros(t.storage()->data(), t.storage()->nbytes());
   }

@@ -17,7 +17,7 @@ struct PooledAllocator {
   template <class U>
   PooledAllocator(const PooledAllocator<U>&) {}
   T* allocate(size_t n) {
-    if (n > size_t(INT64_MAX) / sizeof(T)) throw std::bad_alloc();
+    if (n > size_t(PTRDIFF_MAX) / sizeof(T)) throw std::bad_alloc();
     const size_t bytes = n * sizeof(T);
     return static_cast<T*>(bytes <= kSmall ? memory::take_small(bytes) : memory::take(bytes));
   }

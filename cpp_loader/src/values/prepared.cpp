@@ -17,7 +17,7 @@ constexpr size_t kHugePage = size_t(2) << 20;
 
 // Large blocks use huge pages if the system has them, as weights are read from end to end.
 float* allocate_block(int64_t count) {
-  if (count < 0 || count > INT64_MAX / 8) throw std::bad_alloc();
+  if (count < 0 || count > PTRDIFF_MAX / 8) throw std::bad_alloc();
   size_t bytes = size_t(count) * sizeof(float), step = bytes >= kHugePage ? kHugePage : kAlignment;
   bytes = (bytes / step + 1) * step;
   // Raises if the program's limit would be exceeded. The block stays uncharged: it belongs to the

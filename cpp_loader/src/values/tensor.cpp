@@ -98,7 +98,7 @@ void set_hook(const Hook* new_hook) {
 namespace {
 // The number of bytes to ask an allocator for: at least one, because an allocator may return null
 // for 0 bytes without having failed.
-size_t hooked_bytes(int64_t nbytes) { return size_t(std::max<int64_t>(nbytes, 1)); }
+size_t hooked_bytes(int64_t nbytes) { return as_size(std::max<int64_t>(nbytes, 1)); }
 
 // Returns null if the allocator has no memory or returns a block that is not aligned for kernels.
 void* take_hooked(const memory::Hook& hook, int64_t nbytes) {
@@ -123,7 +123,7 @@ __attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes)
   Storage* s = new (memory::take(sizeof(Storage))) Storage;
   void* data = nullptr;
   try {
-    data = is_hooked ? take_hooked(hook, nbytes) : memory::take_checked(size_t(nbytes));
+    data = is_hooked ? take_hooked(hook, nbytes) : memory::take_checked(as_size(nbytes));
     if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
   } catch (...) {
     memory::give(s, sizeof(Storage));
@@ -149,7 +149,7 @@ Storage* Storage::allocate(int64_t nbytes) {
     }
     if (nbytes > INT64_MAX / 2) raise(ErrorKind::MemoryError, "cannot allocate ", nbytes, " bytes");
     int64_t block_bytes = nbytes + int64_t(sizeof(Storage));
-    Storage* s = new (memory::take(size_t(block_bytes))) Storage;
+    Storage* s = new (memory::take(as_size(block_bytes))) Storage;
     s->data_ = reinterpret_cast<char*>(s) + sizeof(Storage);
     s->nbytes_ = nbytes;
     s->block_bytes_ = block_bytes;
@@ -209,7 +209,7 @@ void Storage::resize(int64_t nbytes) {
   memory::charge(nbytes);
   void* data;
   try {
-    data = memory::take(size_t(nbytes));
+    data = memory::take(as_size(nbytes));
   } catch (...) {
     memory::uncharge(nbytes);
     throw;

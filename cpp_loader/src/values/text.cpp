@@ -42,8 +42,8 @@ double element_as_double(const Tensor& t, int64_t at) {
 // All elements in row-major order.
 std::vector<double> elements_as_double(const Tensor& t) {
   std::vector<double> out;
-  out.reserve(size_t(t.numel()));
-  std::vector<int64_t> index(size_t(t.dim()), 0);
+  out.reserve(as_size(t.numel()));
+  std::vector<int64_t> index(as_size(t.dim()), 0);
   int64_t at = 0;
   for (int64_t n = t.numel(); n > 0; --n) {
     out.push_back(element_as_double(t, at));
@@ -136,7 +136,7 @@ std::string scale_text(double scale) { return shortest(scale) + " *\n"; }
 void print_matrix(std::string* out, const double* values, int64_t rows, int64_t columns,
                   int indent) {
   NumberFormat format = choose_format(values, rows * columns);
-  std::string margin(size_t(indent), ' ');
+  std::string margin(as_size(indent), ' ');
   int64_t per_line = std::max<int64_t>((80 - indent) / (format.width + 1), 1);
   for (int64_t first = 0; first < columns; first += per_line) {
     int64_t last = std::min(first + per_line, columns) - 1;
@@ -159,7 +159,7 @@ void print_matrix(std::string* out, const double* values, int64_t rows, int64_t 
 void print_slices(std::string* out, const Tensor& t, const std::vector<double>& values) {
   int64_t rows = t.size(t.dim() - 2), columns = t.size(t.dim() - 1);
   int64_t leading = t.dim() - 2, slices = 1;
-  std::vector<int64_t> counter(size_t(leading), 0);
+  std::vector<int64_t> counter(as_size(leading), 0);
   for (int64_t d = 0; d < leading; ++d) slices *= t.size(d);
   for (int64_t s = 0; s < slices; ++s) {
     if (s) *out += '\n';

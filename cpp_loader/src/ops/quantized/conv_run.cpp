@@ -280,7 +280,7 @@ void depthwise(const Run& r) {
       to[i % taps * width + i / taps] = float(codes.data<int8_t>()[i]);
     }
   });
-  std::vector<int32_t> no_sums(size_t(g.channels), 0);
+  std::vector<int32_t> no_sums(as_size(g.channels), 0);
   ColumnTerms terms =
       column_terms(r.q, no_sums.data(), 0, 0, g.channels, r.scale, 0, r.c.bias, r.finish);
   DepthwiseRow row;
@@ -393,12 +393,12 @@ void transposed(const Run& r) {
   for (int64_t group = 0; group < g.groups; ++group) {
     transposed_group(r, group, sums.data<int32_t>());
   }
-  std::vector<int32_t> none(size_t(g.outputs), 0);
+  std::vector<int32_t> none(as_size(g.outputs), 0);
   ColumnTerms t = column_terms(r.q, none.data(), 0, 0, g.outputs, r.scale, 0, r.c.bias, r.finish);
   bool to_codes = r.finish.sums == Sums::kCodes, has_bias = !t.bias.empty();
   kernels::Encoding e = r.encoding();
   e.factor = 1;
-  std::vector<float> line(size_t(g.outputs), 0);
+  std::vector<float> line(as_size(g.outputs), 0);
   for (int64_t row = 0; row < g.pixels(); ++row) {
     const int32_t* from = sums.data<int32_t>() + row * g.outputs;
     for (size_t j = 0; j < line.size(); ++j) {

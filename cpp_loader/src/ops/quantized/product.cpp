@@ -17,7 +17,7 @@ int64_t padded(int64_t n) {
 // The parameters of `n` channels from `first` on, padded for the kernels.
 template <class T>
 std::vector<T> parameters(const Tensor& t, ScalarType type, int64_t first, int64_t n) {
-  std::vector<T> made(size_t(padded(n)), T());
+  std::vector<T> made(as_size(padded(n)), T());
   Tensor all = contiguous_as(t, type);
   SL_CHECK(first + n <= all.numel(), "a layer of ", first + n, " channels has parameters for ",
            all.numel());
@@ -49,9 +49,9 @@ ColumnTerms column_terms(const Quantizer& q, const int32_t* column_sums, int64_t
                          int64_t n, float x_scale, int64_t x_zero, const Tensor& bias,
                          const Finish& finish) {
   ColumnTerms terms;
-  terms.offset.assign(size_t(padded(n)), 0);
-  terms.factor.assign(size_t(padded(n)), float(q.scale));
-  std::vector<int64_t> zeros(size_t(padded(n)), q.zero_point);
+  terms.offset.assign(as_size(padded(n)), 0);
+  terms.factor.assign(as_size(padded(n)), float(q.scale));
+  std::vector<int64_t> zeros(as_size(padded(n)), q.zero_point);
   if (!q.is_per_tensor()) {
     terms.factor = parameters<float>(q.scales, ScalarType::Float32, first, n);
     zeros = parameters<int64_t>(q.zero_points, ScalarType::Int64, first, n);

@@ -82,7 +82,7 @@ void multiply_codes(const kernels::QuantizedProduct& p, const CodeMatrix& b, Fil
             f.multiply(part);
             continue;
           }
-          kernels::Scratch rows(size_t(part.m * p.a_row + 64));
+          kernels::Scratch rows(uint64_t(part.m * p.a_row + 64));
           fill(row, row + part.m, rows.as<uint8_t>());
           part.a = rows.as<uint8_t>();
           f.multiply(part);
