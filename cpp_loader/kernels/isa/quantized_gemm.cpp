@@ -260,12 +260,11 @@ void widen(const QuantizedProduct& p, int64_t words, int16_t* to) {
 }
 
 void multiply(const QuantizedProduct& p) {
-<<<<<<< HEAD
   const int64_t steps = steps_of(p.k);
   const bool quads = has_quads(), sums = p.b_zero || (quads && kUnsignedBy != 0);
   const bool direct = quads && p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0;
   const int64_t count = direct ? 0 : p.m * steps;
-  Scratch words(static_cast<size_t>(count + (sums ? p.m : 0)) * 4);
+  Scratch words(uint64_t(count + (sums ? p.m : 0)) * 4);
   int32_t *to = words.as<int32_t>(), *row_sums = sums ? to + count : nullptr;
   for (int64_t r = 0; sums && r < p.m; ++r) row_sums[r] = sum_of_row(p, r);
   if (direct) {
@@ -280,25 +279,6 @@ void multiply(const QuantizedProduct& p) {
     __builtin_memcpy(to + r * steps, p.a + r * p.a_row, static_cast<size_t>(p.k));
   }
   all_panels<Quads>({p, to, steps, steps, row_sums});
-=======
-  int64_t steps = steps_of(p.k);
-  if (has_quads()) {
-    if (p.a_row % 4 == 0 && reinterpret_cast<uintptr_t>(p.a) % 4 == 0) {
-      return all_panels<Quads>(
-          {p, reinterpret_cast<const int32_t*>(p.a), p.a_row / 4, steps, nullptr, 0});
-    }
-    Scratch words(uint64_t(p.m * steps) * 4);
-    for (int64_t r = 0; r < p.m; ++r) {
-      uint8_t* to = words.as<uint8_t>() + r * steps * 4;
-      const uint8_t* a = p.a + r * p.a_row;
-      __builtin_memcpy(to, a, static_cast<size_t>(p.k));
-    }
-    return all_panels<Quads>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
-  }
-  Scratch words(uint64_t(p.m * steps) * 4);
-  widen(p, steps, words.as<int16_t>());
-  all_panels<Pairs>({p, words.as<int32_t>(), steps, steps, nullptr, 0});
->>>>>>> e626bc59dabbf94170fd68a57635f81b407d0da1
 }
 
 }  // namespace

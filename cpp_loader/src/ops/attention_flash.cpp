@@ -192,7 +192,7 @@ void head_forward(const Flash& f, int64_t b, int64_t h, int64_t from, int64_t to
   const int64_t tall = std::clamp<int64_t>(65536 / f.keys, 32, kBlock);
   const int64_t of_keys = packed_size<T>(f.width, f.keys);
   const int64_t of_chunk = packed_size<T>(std::min(kChunk, f.keys), f.width);
-  kernels::Scratch space(sizeof(T) * size_t(of_keys + chunks * of_chunk + tall * (f.keys + 1)));
+  kernels::Scratch space(sizeof(T) * uint64_t(of_keys + chunks * of_chunk + tall * (f.keys + 1)));
   T* keys = space.as<T>();
   T* values = keys + of_keys;
   T* logs = values + chunks * of_chunk;
@@ -273,7 +273,7 @@ void head_back(const Flash& f, const Back& t, int64_t b, int64_t h) {
   const int64_t kept = h / f.shared, chunk = std::min(kChunk, f.keys);
   const int64_t tall = std::min(kBlock, f.rows);
   const int64_t turned = packed_size<T>(f.width, chunk), straight = packed_size<T>(chunk, f.width);
-  kernels::Scratch space(sizeof(T) * size_t(2 * turned + straight + 2 * tall * chunk + f.rows));
+  kernels::Scratch space(sizeof(T) * uint64_t(2 * turned + straight + 2 * tall * chunk + f.rows));
   T* turned_keys = space.as<T>();
   T* turned_values = turned_keys + turned;
   T* keys = turned_values + turned;
