@@ -77,6 +77,13 @@ def test_lines_are_not_too_long():
     assert not found, f"over {COLUMNS} columns:\n" + "\n".join(found)
 
 
+def test_no_merge_was_left_undone():
+    marks = re.compile("^(<{7}|>{7}) ", re.M)
+    named = [*sources(ROOT), *documents(ROOT)]
+    found = [n for n in named if marks.search((ROOT / n).read_text(encoding="utf-8"))]
+    assert not found
+
+
 def test_exempt_files_have_long_lines():
     assert set(EXEMPT) <= set(sources(ROOT))
     for name in EXEMPT:
