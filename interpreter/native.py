@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import os
 import warnings
+from contextlib import suppress
 from functools import cache
 from types import ModuleType
 from typing import Any
@@ -42,10 +43,9 @@ def create(name: str, values: list[Any]) -> Any:
     assert native is not None
     if default_generator.is_ahead:
         default_generator.hand_over()
-    try:
+    with suppress(Exception):
         return native.create(name, values)
-    except native.NativeError:
-        return None
+    return None
 
 
 def reason() -> str:

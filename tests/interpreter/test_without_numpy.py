@@ -154,6 +154,8 @@ assert second == scriptlang.rand(3).tolist()
         ("scriptlang.zeros(-1)", "negative"),
         ("scriptlang.tensor([[1, 2], [3]])", "equal length"),
         ("scriptlang.rand(2, dtype=scriptlang.int64)", ""),
+        ("scriptlang.tensor([1, 2**70])", ""),
+        ("scriptlang.full((2,), 'text')", ""),
     ],
 )
 def test_errors_are_those_of_the_python_engine(call, message):
