@@ -12,8 +12,8 @@ from .records import record
 from .source import Span
 
 
-class ScriptError(Exception):
-    """The base class of all errors that scriptlang itself raises."""
+class ScriptError(RuntimeError):
+    """The base class of all errors that scriptlang itself raises: RuntimeErrors, as PyTorch's."""
 
 
 class CompileError(ScriptError):
@@ -77,7 +77,7 @@ class Frame:
         return f"  at {self.span.place} in {self.function}\n{self.span.excerpt()}"
 
 
-class RunError(ScriptError, RuntimeError):
+class RunError(ScriptError):
     """A running program failed. `stack` is the script-level stack, outermost call first."""
 
     def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:

@@ -98,7 +98,7 @@ class CastValue(TypeValue):
 def _print(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if kwargs:
         raise CompileError(
-            "print takes no keyword arguments in the language",
+            "print doesn't accept any keyword arguments",
             next(iter(kwargs.values())).span,
             "put all into one text",
         )

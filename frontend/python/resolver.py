@@ -142,13 +142,15 @@ class PythonResolver:
             return ConstantValue(obj)  # Imported from math, numpy or torch, so it never changes.
         if isinstance(obj, (CONSTANT_TYPES, tuple)):
             raise CompileError(
-                f"{name!r} is a global {type(obj).__name__}, which could change "
-                f"after the function is compiled",
+                f"python value of type {type(obj).__name__!r} cannot be used as a value. Perhaps "
+                f"it is a closed over global variable? {name!r} could change after the function is "
+                "compiled",
                 span,
                 "pass it as an argument, or put it in the function",
             )
         raise CompileError(
-            f"{name!r} is a {type(obj).__name__}, which is not part of the language",
+            f"python value of type {type(obj).__name__!r} cannot be used as a value: {name!r} is "
+            "not part of the language",
             span,
             "pass what it is needed for as an argument",
         )

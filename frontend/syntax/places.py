@@ -53,5 +53,8 @@ def friendly(text: str) -> str:
 def called_at(error: CompileError, name: str, span: Span) -> CompileError:
     """Add the position of a call to an error in the called function `name`; returns the error."""
     line = f"compiling {friendly(name)}"
-    error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
+    error.chain = tuple(
+        f"{line}, which is being compiled since it was called from {span.place}" if c == line else c
+        for c in error.chain
+    )
     return error
