@@ -322,6 +322,9 @@ def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
     made: Any
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
+        if {"__getstate__", "__setstate__"} <= value.type.methods.keys():
+            _restore(made, value, memo)
+            return made
         slots = memo.setdefault(SNAPSHOT, Snapshot()).slots(value)
         made.slots[:] = [deep_copy(v, memo) for v in slots]
         return made
@@ -339,6 +342,15 @@ def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
         return value
     memo[id(value)] = made
     return made
+
+
+def _restore(made: ScriptObject, value: ScriptObject, memo: dict[Any, Any]) -> None:
+    """Let a new object take a copy of another's state, by the methods that its class has for it."""
+    from ..interpreter.engine import engine
+
+    methods = value.type.methods
+    state = deep_copy(engine("python").run(methods["__getstate__"], (value,)), memo)
+    engine("python").run(methods["__setstate__"], (made, state))
 
 
 def _copy_tensor(value: Tensor, memo: dict[Any, Any]) -> Tensor:
