@@ -298,3 +298,30 @@ def test_an_uninitialized_module_is_refused():
 def test_a_callback_follows_a_future():
     future = scriptlang.jit.fork(lambda: 3)
     assert future.then(lambda f: f.wait() + 1).wait() == 4
+
+
+def test_how_a_module_and_its_keys_are_shown():
+    module = scriptlang.script(nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())))
+    assert repr(module).split("\n") == [
+        "ScriptModule(",
+        "  original_name=Sequential",
+        "  (0): ScriptModule(original_name=Linear)",
+        "  (1): ScriptModule(",
+        "    original_name=Sequential",
+        "    (0): ScriptModule(original_name=ReLU)",
+        "  )",
+        ")",
+    ]
+    found = module.load_state_dict(module.state_dict())
+    assert str(found) == "<All keys matched successfully>"
+
+
+def test_names_of_the_compilers_errors():
+    def tries(x):
+        try:
+            return x
+        except ValueError:
+            return x
+
+    with pytest.raises(scriptlang.jit.frontend.NotSupportedError, match="try blocks aren't"):
+        scriptlang.script(tries)

@@ -151,7 +151,8 @@ def _comment_types(
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
         raise CompileError(
-            f"the type comment gives {len(parts)} types for {len(own)} parameters",
+            f"Number of type annotations for function parameters ({len(parts)}) does not match the "
+            f"number of parameters on the function ({len(own)})",
             place,
             "give one type for each, in order",
         )

@@ -85,6 +85,22 @@ class ModuleClassValue(SugaredValue):
         )
 
 
+class IgnoredClassValue(SugaredValue):
+    """A class with @ignore or @unused, of which programs cannot make objects."""
+
+    def __init__(self, cls: type) -> None:
+        self.name, self.kind = cls.__name__, f"class '{cls.__name__}'"
+
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
+        raise CompileError(
+            f"Cannot instantiate class {self.name!r} in a script function: it is ignored",
+            span,
+            "leave out the decorator, so that the class is compiled",
+        )
+
+
 CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
 
 TORCH_PACKAGES = ("torch", "scriptlang")
@@ -434,6 +450,8 @@ def _class(cls: type) -> SugaredValue | None:
         return ModuleClassValue(cls)
     if is_autograd_function(cls):
         return AutogradFunctionValue(cls)
+    if is_ignored(cls):
+        return IgnoredClassValue(cls)
     if issubclass(cls, BaseException):
         name = f"{cls.__module__}.{cls.__qualname__}"
         may_be_raised(name, cls)

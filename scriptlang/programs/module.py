@@ -551,10 +551,10 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return made
 
     def __repr__(self) -> str:
-        lines = [f"ScriptModule(original_name={self.original_name}"]
-        for name, child in self.named_children():
-            lines.append(f"  ({name}): " + repr(child).replace("\n", "\n  "))
-        return lines[0] + ")" if len(lines) == 1 else "\n".join([*lines, ")"])
+        parts = [f"({n}): {child!r}".replace("\n", "\n  ") for n, child in self.named_children()]
+        own = f"original_name={self.original_name}"
+        lines = ["ScriptModule(", own, *parts]
+        return "\n  ".join(lines) + "\n)" if parts else f"ScriptModule({own})"
 
 
 class OverloadedScriptMethod:

@@ -26,6 +26,11 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
+
 
 M = TypeVar("M", bound="ModuleState")
 
