@@ -132,3 +132,13 @@ def test_pytorch_replaces_it_too():
 
     given = {"a": torch.ones(1)}
     assert torch.jit.script(replaced)(given)["a"].item() == 2 and given["a"].item() == 1
+
+
+def hashed(values: List[int]) -> int:
+    return hash(values)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_list_has_no_hash(engine):
+    with pytest.raises(RuntimeError, match=r"unhashable type: 'List\[int\]'"):
+        scriptlang.script(hashed, engine=engine)([1])
