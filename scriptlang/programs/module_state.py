@@ -89,7 +89,9 @@ class ModuleState:
         modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, tensor in module._own_tensors(kind):
-                if seen.setdefault(place_of(tensor), tensor) is tensor:
+                place = place_of(tensor)
+                if place not in seen:
+                    seen[place] = tensor  # alive, so that its place is not reused
                     yield f"{path}.{name}" if path else name, tensor
 
     def named_parameters(
