@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
-from scriptlang.errors import CompileError, may_be_raised
+from scriptlang.errors import CALLED, COMPILING, CompileError, may_be_raised
 from scriptlang.ir import Function
 from scriptlang.layouts import Named
 from scriptlang.objects import EnumValue
@@ -255,7 +255,7 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
             return _class(obj)
         except CompileError as error:
             if span is not None:
-                error.while_compiling(f"compiling {obj.__name__}, named at {span.place}")
+                error.while_compiling(f"{COMPILING}{obj.__name__}{CALLED}{span.place}")
             raise
     if constant and isinstance(obj, tuple):
         return _tuple(obj, span)

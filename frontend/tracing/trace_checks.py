@@ -81,6 +81,12 @@ def check_traced(
     TracingCheckError if the recording fails.
     """
     if is_random(graph):
+        warnings.warn(
+            "Trace had nondeterministic nodes. Did you forget call .eval() on your model? The "
+            "recording is not compared with the function",
+            TracerWarning,
+            stacklevel=4,
+        )
         return
     for args in inputs:
         expected = func(*copy(args))

@@ -156,3 +156,17 @@ def test_a_failed_trace_leaves_no_tracer_behind():
         trace_function(f, (tensor(2),))
     assert dispatch.calls.tracer is None
     assert type(tensor(2).shape[0]) is int
+
+
+@pytest.mark.parametrize(
+    "function, words",
+    [
+        (lambda x: x + len(x), "Using len to get tensor shape"),
+        (lambda x: sum(row for row in x), "Iterating over a tensor"),
+        (lambda x: x + scriptlang.rand(2), "Trace had nondeterministic nodes"),
+        (lambda x: x * int(x[0]), "Converting a tensor to a Python"),
+    ],
+)
+def test_warnings_have_pytorchs_words(function, words):
+    with pytest.warns(TracerWarning, match=words):
+        scriptlang.trace(function, scriptlang.ones(2), engine="python")

@@ -128,7 +128,7 @@ LOOKED_AT = {
     "number": lambda x: x * x.sum().item(),
     "NumPy array": lambda x: x + torch.from_numpy(x.numpy()),
     "list": lambda x: x * x.tolist()[0],
-    "length": lambda x: x * len(x),
+    "Using len": lambda x: x * len(x),
 }
 
 

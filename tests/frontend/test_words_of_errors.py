@@ -105,3 +105,21 @@ def test_a_type_without_its_parts(name, words):
 def test_every_error_is_a_runtime_error():
     for cls in (scriptlang.CompileError, scriptlang.ArchiveError, scriptlang.RunError):
         assert issubclass(cls, RuntimeError)
+
+
+def innermost(x: int) -> int:
+    return x
+
+
+def inner(x):
+    return innermost("a")
+
+
+def outer(x):
+    return inner(x)
+
+
+def test_the_chain_of_calls():
+    with pytest.raises(scriptlang.CompileError) as e:
+        scriptlang.script(outer)
+    assert "'inner' is being compiled since it was called from 'outer' at " in str(e.value)
