@@ -164,6 +164,16 @@ def script(  # type: ignore[overload-overlap]  # a class can be called, too
 
 
 @overload
+def script(obj: list[Any], *, engine: str = "auto", limits: Limits | None = None) -> ScriptList: ...
+
+
+@overload
+def script(
+    obj: dict[Any, Any], *, engine: str = "auto", limits: Limits | None = None
+) -> ScriptDict: ...
+
+
+@overload
 def script(obj: Module, *, engine: str = "auto", limits: Limits | None = None) -> ScriptModule: ...
 
 

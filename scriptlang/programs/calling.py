@@ -133,6 +133,9 @@ class _Wrapping:
         made: Any
         if cls is list:
             # A copy, as in PyTorch: the list may be an attribute, too.
+            if all(type(v) in UNCHANGED for v in value):
+                made = self.seen[id(value)] = list(value)
+                return made
             made = self.seen[id(value)] = []
             made += [self.wrap(v) for v in value]
         elif cls is dict:
