@@ -22,7 +22,7 @@ PLACES: dict[str, str] = {
     "bodies.statements": "emit_statements leave_function",
     "bodies.assignment": "assign combine",
     "bodies.control_flow": "choose_value keep_named merge",
-    "bodies.expressions": "compare",
+    "bodies.expressions": "binary compare",
     "bodies.indexing": "item_method",
     # A name may stand for any object of Python.
     "names.namespaces": "TORCH",

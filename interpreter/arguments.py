@@ -14,6 +14,7 @@ from ..errors import RunError
 from ..lazy_numpy import is_scalar, np
 from ..objects import Device, EnumValue, ScriptObject, python_classes
 from ..schema import Argument, Schema
+from ..script_containers import ScriptDict, ScriptList
 from ..tensors import Tensor, as_tensor
 from .values import MAX_INT, MIN_INT, is_instance, type_name
 
@@ -35,8 +36,8 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
 
     Where the schema wants another type, numpy arrays and torch tensors become Tensors, ints become
     floats, tuples become lists, and names become devices; a ScriptModule becomes its object.  Lists
-    and dicts are copied, as in PyTorch.  Raises RunError, which names the function, the argument,
-    the type that it wants and the type that was passed.
+    and dicts are copied, as in PyTorch, but a ScriptList or ScriptDict is taken itself.  Raises
+    RunError, which names the function, the argument, the type that it wants and the type passed.
     """
     short = schema.name.rpartition(".")[2]
     positional = [a for a in schema.arguments if not a.kwarg_only]
@@ -257,6 +258,8 @@ def _union(value: Any, t: T.UnionType, path: str) -> Any:
 
 
 def _list(value: Any, t: T.ListType, path: str) -> list[Any]:
+    if isinstance(value, ScriptList) and value._type == t:
+        return value._values
     if not isinstance(value, (list, tuple, range)):
         raise Mismatch(value, t, path)
     if t.element in (T.INT, T.FLOAT) and type(value) is list and is_instance(value, t):
@@ -268,6 +271,8 @@ def _list(value: Any, t: T.ListType, path: str) -> list[Any]:
 
 
 def _dict(value: Any, t: T.DictType, path: str) -> dict[Any, Any]:
+    if isinstance(value, ScriptDict) and value._type == t:
+        return value._values
     if not isinstance(value, dict):
         raise Mismatch(value, t, path)
     if t.value == T.ANY:

@@ -13,6 +13,7 @@ from .frontend.python import foreign
 from .interpreter import engine as engines
 from .limits import Limits
 from .programs.module import ScriptFunction, ScriptModule, ScriptObjectFacade
+from .script_containers import ScriptDict, ScriptList
 
 if TYPE_CHECKING:
     from .nn import Module
@@ -163,6 +164,16 @@ def script(  # type: ignore[overload-overlap]  # a class can be called, too
 
 
 @overload
+def script(obj: list[Any], *, engine: str = "auto", limits: Limits | None = None) -> ScriptList: ...
+
+
+@overload
+def script(
+    obj: dict[Any, Any], *, engine: str = "auto", limits: Limits | None = None
+) -> ScriptDict: ...
+
+
+@overload
 def script(obj: Module, *, engine: str = "auto", limits: Limits | None = None) -> ScriptModule: ...
 
 
@@ -179,27 +190,57 @@ def script(obj: Any, *, engine: str = "auto", limits: Limits | None = None) -> A
     Arguments without an annotation are Tensors. Raises CompileError with the location and a remedy.
     A class is compiled, so that scripted functions can use its instances, and returned unchanged. A
     module of torch.nn or scriptlang.nn becomes a ScriptModule with the same tensors. An instance of
-    any other class becomes an object that programs can share and change. A program that torch.jit
+    any other class becomes an object that programs can share and change. A list or dict becomes a
+    ScriptList or ScriptDict, which programs change in place. A program that torch.jit
     has scripted, traced, frozen or loaded is exported by PyTorch and read, with copies of its
     tensors.
     """
-    from .frontend.python.module_classes import is_module
+    from .frontend.python.module_classes import is_module, is_module_class
     from .frontend.python.script import script_class, script_function
 
     if isinstance(obj, (ScriptFunction, ScriptObjectFacade)):
         return obj
     if foreign.is_foreign_function(obj):
         return ScriptFunction(foreign.foreign_function(obj), engine, None, limits)
-    if is_module(obj):
+    if is_module(obj) or is_module_class(type(obj)):
         from .programs.scripting import script_module
 
         return script_module(obj, engine, limits)
     if isinstance(obj, type):
         script_class(obj)
         return obj
+    if isinstance(obj, (list, dict)):
+        return _script_container(obj)
     if not callable(obj) or not hasattr(obj, "__code__"):
         return _script_object(obj, engine, limits)
     return ScriptFunction(script_function(obj), engine, obj, limits)
+
+
+def _script_container(obj: Any) -> ScriptList | ScriptDict:
+    """A list or dict that programs change in place."""
+    from . import types as T
+    from .frontend.values.value_types import NotInferable, infer_type
+    from .interpreter.arguments import Mismatch, convert
+    from .interpreter.values import type_name
+
+    def fit(value: Any, type: T.Type) -> Any:
+        try:
+            return convert(value, type)
+        except Mismatch:
+            raise TypeError(f"{type_name(value)} is no {type.annotation}") from None
+
+    if not obj:
+        if isinstance(obj, list):
+            return ScriptList(obj, T.ListType(T.TENSOR), fit)
+        return ScriptDict(obj, T.DictType(T.STR, T.TENSOR), fit)
+    try:
+        type = infer_type(obj)
+    except NotInferable as why:
+        raise TypeError(f"script takes lists and dicts whose type is known: {why}") from None
+    if isinstance(type, T.ListType):
+        return ScriptList(obj, type, fit)
+    assert isinstance(type, T.DictType)
+    return ScriptDict(obj, type, fit)
 
 
 def _script_object(obj: Any, engine: str, limits: Limits | None) -> ScriptObjectFacade:

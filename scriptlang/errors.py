@@ -11,9 +11,12 @@ from typing import Any
 from .records import record
 from .source import Span
 
+COMPILING, CALLED = "compiling ", ", called at "
+"""Parts of the lines of `CompileError.chain`: `compiling f, called at place`."""
 
-class ScriptError(Exception):
-    """The base class of all errors that scriptlang itself raises."""
+
+class ScriptError(RuntimeError):
+    """The base class of all errors that scriptlang itself raises: RuntimeErrors, as PyTorch's."""
 
 
 class CompileError(ScriptError):
@@ -51,10 +54,21 @@ class CompileError(ScriptError):
         if self.span:
             lines.append(self.span.excerpt())
         lines += [f"  {note}" for note in self.notes]
-        lines += [f"  while {line}" for line in self.chain]
+        lines += [f"  {line}" for line in self._calls()]
         if self.help:
             lines.append(f"  help: {self.help}")
         return "\n".join(lines)
+
+    def _calls(self) -> Iterator[str]:
+        """The lines of the chain; of a function that was called they say by which one."""
+        for line, outer in zip(self.chain, [*self.chain[1:], ""]):
+            inner, called, place = line.partition(CALLED)
+            if not called:
+                yield f"while {line}"
+                continue
+            inner, caller = (t.removeprefix(COMPILING) for t in (inner, outer.partition(CALLED)[0]))
+            by = f"{caller!r} at {place}" if outer.startswith(COMPILING) else place
+            yield f"{inner!r} is being compiled since it was called from {by}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.message, self.span, self.help, self.notes, self.chain)
@@ -77,7 +91,7 @@ class Frame:
         return f"  at {self.span.place} in {self.function}\n{self.span.excerpt()}"
 
 
-class RunError(ScriptError, RuntimeError):
+class RunError(ScriptError):
     """A running program failed. `stack` is the script-level stack, outermost call first."""
 
     def __init__(self, message: str, stack: tuple[Frame, ...] = ()) -> None:

@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -70,6 +71,15 @@ __all__ = [
     "unused",
     "wait",
 ]
+
+
+frontend = types.SimpleNamespace(
+    FrontendError=errors.CompileError,
+    NotSupportedError=errors.CompileError,
+    UnsupportedNodeError=errors.CompileError,
+    FrontendTypeError=errors.CompileError,
+)
+"""PyTorch's names for errors of the compiler."""
 
 
 REFUSED = {

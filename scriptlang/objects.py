@@ -271,6 +271,10 @@ class Future(Generic[R]):
         """The same as `wait()`."""
         return self.wait()
 
+    def then(self, callback: Callable[[Future[R]], Any]) -> Future[Any]:
+        """The future of a call of `callback` with this future."""
+        return Future.of(callback, self)
+
     def done(self) -> bool:
         """Whether `wait` returns at once."""
         return self.call is None

@@ -338,7 +338,7 @@ class Tensor(Operators):
     def __iter__(self) -> Iterator[Tensor]:
         if not self._size:
             raise TypeError("iteration over a 0-d tensor")
-        return iter(self._operator("unbind", 0))
+        return iter(self._look("its elements")._operator("unbind", 0))
 
     def __contains__(self, element: Any) -> bool:
         return bool((self == element).any())

@@ -27,7 +27,10 @@ def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type])
             variables[formal.name] = actual
             return None
         if T.unify(bound, actual) is None:
-            return f"{formal.name} is {bound.annotation} already, not {actual.annotation}"
+            return (
+                f"Could not match type {actual.annotation} to {formal.name}, which is "
+                f"{bound.annotation} already,"
+            )
         return None
     if not has_variables(formal):
         return None
@@ -41,7 +44,7 @@ def bind_variables(formal: T.Type, actual: T.Type, variables: dict[str, T.Type])
             return bind_variables(formal.element, elements[0], variables)
         return f"{actual.annotation} is not a list"
     if type(formal) is not type(actual) or len(formal.contained) != len(actual.contained):
-        return f"{formal} is needed, not {actual.annotation}"
+        return f"Could not match type {actual.annotation} to {formal}"
     for f, a in zip(formal.contained, actual.contained):
         why = bind_variables(f, a, variables)
         if why:

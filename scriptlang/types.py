@@ -501,25 +501,38 @@ def is_subtype(a: Type, b: Type) -> bool:
 
 def implements(a: Type, interface: InterfaceType) -> bool:
     """Whether a class or interface has all methods of `interface` with compatible signatures."""
+    return why_not_implements(a, interface) is None
+
+
+def why_not_implements(a: Type, interface: InterfaceType) -> str | None:
+    """What a type lacks of an interface; None if it implements it."""
     if not isinstance(a, (ClassType, InterfaceType)) or a.is_module != interface.is_module:
-        return False
+        return (
+            f"Object of type {a.annotation} is not compatible with interface {interface.annotation}"
+        )
+    what = "Class" if isinstance(a, ClassType) else "Interface"
     for name, want in interface.methods.items():
         have: PyAny = a.methods.get(name)
         if hasattr(have, "ensure_defined") and have.schema is None:
             have.ensure_defined()
         have = getattr(have, "schema", have)
-        if (
-            have is None
-            or len(have.arguments) != len(want.arguments)
-            or len(have.returns) != len(want.returns)
-        ):
-            return False
-        for got, asked in zip(have.arguments[1:], want.arguments[1:]):
-            if got.name != asked.name or not is_subtype(asked.type, got.type):
-                return False
-        if not all(is_subtype(g.type, w.type) for g, w in zip(have.returns, want.returns)):
-            return False
-    return True
+        if have is None:
+            return f"{what} {a.annotation} does not have method {name!r}"
+        fits = (
+            len(have.arguments) == len(want.arguments)
+            and len(have.returns) == len(want.returns)
+            and all(
+                got.name == asked.name and is_subtype(asked.type, got.type)
+                for got, asked in zip(have.arguments[1:], want.arguments[1:])
+            )
+            and all(is_subtype(g.type, w.type) for g, w in zip(have.returns, want.returns))
+        )
+        if not fits:
+            return (
+                f"Method {name!r} of {a.annotation} is not compatible with interface "
+                f"{interface.annotation}"
+            )
+    return None
 
 
 def unify(a: Type, b: Type) -> Type | None:

@@ -133,8 +133,8 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
         return dotted_expr(spelling.function(value))
     if isinstance(value, PythonCall):
         raise ArchiveError(
-            f"{value.__name__} is a Python function that the program calls "
-            "(@ignore), which an archive cannot hold",
+            f"Could not export Python function call {value.__name__!r}: the program calls it "
+            "(@ignore), and an archive cannot hold it",
             None,
             "mark it @unused where it is not needed, or let it be compiled",
         )

@@ -39,6 +39,9 @@ def print_with_constants(function: Function) -> tuple[str, list[Any]]:
     """The code of a function, and the table of its constants."""
     spelling = Spelling()
     definition = function_ast(function, function.name.rpartition(".")[2], spelling)
+    own = definition.args.args[:1]
+    if own and own[0].arg == "self" and isinstance(function.schema.arguments[0].type, T.ClassType):
+        own[0].annotation = None  # archives say the class of self, `.code` does not
     return str(unparse(ast.Module([definition], []))), spelling.constants.values
 
 

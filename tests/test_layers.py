@@ -56,6 +56,7 @@ LAYERS = (
         "layouts",
         "storages",
         "objects",
+        "script_containers",
         "printing",
         "stream_text",
         "random",

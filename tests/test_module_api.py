@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import io
 import zipfile
+from typing import Tuple
 
 import numpy as np
 import pytest
@@ -255,3 +257,71 @@ def branches(x, n: int):
     if n > 2:
         y = y + 1
     return y
+
+
+class Stated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.x = 3
+
+    @scriptlang.jit.export
+    def __getstate__(self) -> Tuple[int, bool]:
+        return self.x, self.training
+
+    @scriptlang.jit.export
+    def __setstate__(self, state: Tuple[int, bool]):
+        self.x = state[0] * 10
+        self.training = state[1]
+
+    def forward(self) -> int:
+        return self.x
+
+
+def test_a_deep_copy_takes_the_state_that_the_class_gives():
+    module = scriptlang.script(Stated())
+    assert copy.deepcopy(module)() == 30 and module() == 3
+
+
+def test_code_does_not_say_the_class_of_self():
+    assert scriptlang.script(Stated()).code.startswith("def forward(self) -> int:")
+
+
+def test_an_uninitialized_module_is_refused():
+    class Bare(nn.Module):
+        def __init__(self):
+            pass
+
+    with pytest.raises(scriptlang.CompileError, match="has not been initialized"):
+        scriptlang.script(Bare())
+
+
+def test_a_callback_follows_a_future():
+    future = scriptlang.jit.fork(lambda: 3)
+    assert future.then(lambda f: f.wait() + 1).wait() == 4
+
+
+def test_how_a_module_and_its_keys_are_shown():
+    module = scriptlang.script(nn.Sequential(nn.Linear(2, 2), nn.Sequential(nn.ReLU())))
+    assert repr(module).split("\n") == [
+        "ScriptModule(",
+        "  original_name=Sequential",
+        "  (0): ScriptModule(original_name=Linear)",
+        "  (1): ScriptModule(",
+        "    original_name=Sequential",
+        "    (0): ScriptModule(original_name=ReLU)",
+        "  )",
+        ")",
+    ]
+    found = module.load_state_dict(module.state_dict())
+    assert str(found) == "<All keys matched successfully>"
+
+
+def test_names_of_the_compilers_errors():
+    def tries(x):
+        try:
+            return x
+        except ValueError:
+            return x
+
+    with pytest.raises(scriptlang.jit.frontend.NotSupportedError, match="try blocks aren't"):
+        scriptlang.script(tries)

@@ -94,10 +94,11 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
     type = e.type(node.annotation)
     if node.value is None:
         raise CompileError(
-            "a declaration without a value is not part of the language",
+            "annotated assignments without assigned value aren't supported",
             e.span(node),
             "assign a value to it",
         )
+    _refuse_display(e, node.value, type)
     value = e.expr(node.value, type)
     if isinstance(node.target, ast.Name):
         bind(e.frame, e.b, node.target.id, value, e.span(node.value), type)
@@ -114,6 +115,17 @@ def emit_annotated(e: Emitter, node: ast.AnnAssign) -> None:
         _declare_attribute(e, e.expr(node.target.value), node.target, type)
         value = e.simple(e.b.convert(plain, type, e.span(node.value), False))
     assign(e, node.target, value, e.span(node.value))
+
+
+def _refuse_display(e: Emitter, node: ast.expr, type: T.Type) -> None:
+    """Raises CompileError if a list or dict is written where the annotation is a plain type."""
+    name = {ast.List: "List", ast.ListComp: "List", ast.Dict: "Dict"}.get(node.__class__)
+    if name and type in (T.INT, T.FLOAT, T.BOOL, T.STR, T.COMPLEX, T.TENSOR):
+        raise CompileError(
+            f"Expected an annotation of type {name} but got {type.annotation}",
+            e.span(node),
+            f"write {name}[...] as the annotation",
+        )
 
 
 def assign(e: Emitter, target: ast.expr, value: SugaredValue, span: Span) -> None:
@@ -169,7 +181,8 @@ def _refuse_own(e: Emitter, target: ast.Attribute, type: T.Type) -> None:
     own = e.self_type
     if own is not None and not own.is_module and e.name.endswith("__init__") and _holds(type, own):
         raise CompileError(
-            f"the attribute {target.attr!r} would hold a {own.short_name} itself",
+            f"Assignment to attribute {target.attr!r} cannot be of a type that contains class "
+            f"{own.short_name!r}",
             e.span(target),
             "keep the objects in a list outside, and indices in the object",
         )
@@ -208,14 +221,14 @@ def unpack(
                 "only tuples can be taken apart with a star",
             )
         raise CompileError(
-            f"{value.kind} cannot be taken apart",
+            f"{value.kind} cannot be used as a tuple",
             span,
             "only tuples and lists can; a tensor is x[0], x[1], or x.unbind()",
         )
     if stars:
         if len(parts) < len(targets) - 1:
             raise CompileError(
-                f"{len(parts)} values for at least {len(targets) - 1} targets",
+                f"need at least {len(targets) - 1} values to unpack but found only {len(parts)}",
                 place,
                 "leave targets out",
             )
@@ -228,12 +241,18 @@ def unpack(
         targets = [t.value if isinstance(t, ast.Starred) else t for t in targets]
     if len(parts) != len(targets):
         raise CompileError(
-            f"{len(parts)} values for {len(targets)} targets",
+            _wrong_count(len(targets), len(parts)),
             place,
             "write a target for each value, or * before the last",
         )
     for target, part in zip(targets, parts):
         assign(e, target, part, span)
+
+
+def _wrong_count(need: int, found: int) -> str:
+    if found > need:
+        return f"too many values to unpack: need {need} but found {found}"
+    return f"need {need} values to unpack but found only {found}"
 
 
 # Augmented assignment
@@ -252,8 +271,9 @@ def emit_augmented(e: Emitter, node: ast.AugAssign) -> None:
         return
     owner = e.expr(target.value)
     if isinstance(owner, SimpleValue) and not isinstance(owner.simple_value.type, T.ClassType):
-        owner.fail(
-            "does not allow its attributes to be set",
+        raise CompileError(
+            f"Tried to set an attribute: {target.attr} on a non-class: "
+            f"{owner.simple_value.type.annotation}",
             e.span(target),
             "only attributes of objects and modules can be set",
         )

@@ -44,7 +44,9 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
         found = meaning.unpack(e.b, e.span(part))
         if found is None:
             raise CompileError(
-                f"how many elements {meaning.kind} has is not known at compile time",
+                "cannot statically infer the expected size of a list in this context"
+                if meaning.kind.startswith("a value of type List")
+                else f"{meaning.kind} cannot be used as a tuple",
                 e.span(part),
                 "pass the elements one by one, or the list itself",
             )
@@ -57,7 +59,7 @@ def arguments(e: Emitter, node: ast.Call) -> tuple[list[Arg], dict[str, Arg]]:
                 kwargs |= {n: Arg(v, e.span(keyword.value)) for n, v in meaning.entries.items()}
                 continue
             raise CompileError(
-                "** in a call is not part of the language",
+                "keyword-arg expansion is not supported",
                 e.span(keyword.value),
                 "name the arguments one by one",
             )

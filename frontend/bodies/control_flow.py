@@ -181,8 +181,8 @@ def _merge_values(
         e.frame.forget(
             name,
             Unusable(
-                f"{name!r} is {types[0].annotation} in one branch and "
-                f"{types[-1].annotation} in the other",
+                f"Type mismatch: {name} is set to type {types[0].annotation} in the true branch "
+                f"and type {types[-1].annotation} in the false branch",
                 "use two names, or annotate it before the if with a type that fits both",
             ),
         )
@@ -235,7 +235,8 @@ def choose_value(e: Emitter, node: ast.IfExp, expected: T.Type | None) -> Sugare
         type = expected
     if type is None:
         raise CompileError(
-            f"one branch of the if-expression is {first.annotation}, the other {second.annotation}",
+            f"if-expression's true branch has type {first.annotation} but false branch has type "
+            f"{second.annotation}",
             e.span(node),
             "convert one of them",
         )
@@ -297,8 +298,9 @@ def condition_facts(e: Emitter, test: ast.expr) -> dict[str, T.Type]:
 
 
 def _no_else(e: Emitter, node: ast.While | ast.For) -> NoReturn:
+    loop = "for" if isinstance(node, ast.For) else "while"
     raise CompileError(
-        "else of a loop is not part of the language",
+        f"else branches of {loop} loops aren't supported",
         e.span(node.orelse[0]),
         "set a flag in the loop and test it after",
     )
@@ -418,7 +420,8 @@ def _open_loop(e: Emitter, node: ast.stmt, what: str) -> Loop:
         )
     if e.loops[-1].static:
         raise CompileError(
-            f"{what} in a loop that is unrolled (over a tuple or modules)",
+            "Because we emit iteration over modulelists or tuples as unrolled loops, we do not "
+            "support break or continue inside the body of these loops",
             e.span(node),
             "use if instead, or loop over a list",
         )
@@ -463,11 +466,13 @@ def emit_with(e: Emitter, node: ast.With) -> None:
 
 def _check_exit(e: Emitter, t: T.ClassType, span: Span) -> None:
     arguments = e.b.schema_of(t.methods["__exit__"], span).arguments[1:]
-    if len(arguments) != 3 or any(a.type != T.ANY for a in arguments):
+    wrong = next((i for i, a in enumerate(arguments, 1) if a.type != T.ANY), None)
+    if len(arguments) != 3 or wrong is not None:
+        message = f"argument {wrong} of __exit__ must have Any type"
+        if len(arguments) != 3:
+            message = "__exit__ must have four arguments"
         raise CompileError(
-            f"__exit__ of {t.short_name} does not take three values of any type",
-            span,
-            "declare it as `def __exit__(self, type: Any, value: Any, trace: Any)`",
+            message, span, "declare it as `def __exit__(self, type: Any, value: Any, trace: Any)`"
         )
 
 
@@ -478,7 +483,9 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     t = value.type
     if not isinstance(t, T.ClassType) or not {"__enter__", "__exit__"} <= t.methods.keys():
         raise CompileError(
-            f"a value of type {t.annotation} cannot stand after with",
+            "Object returned by with item expression does not define __enter__ and __exit__ methods"
+            if isinstance(t, T.ClassType)
+            else f"With item expression must return an object, not {t.annotation}",
             span,
             "its class needs methods __enter__ and __exit__",
         )
@@ -486,7 +493,7 @@ def _enter(e: Emitter, item: ast.withitem) -> tuple[Value, Span]:
     schema = e.b.schema_of(t.methods["__enter__"], span)
     if len(schema.arguments) != 1:
         raise CompileError(
-            f"__enter__ of {t.short_name} takes arguments, which `with` does not give",
+            "__enter__ must have only one argument and one return value",
             span,
             "declare it as `def __enter__(self)`",
         )

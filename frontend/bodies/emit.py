@@ -77,8 +77,8 @@ def _fall_off(e: Emitter, definition: ast.FunctionDef) -> None:
     if e.result not in (None, T.NONE):
         e.report(
             CompileError(
-                f"the result is declared as {e.result.annotation}, but the function may end "
-                "without a return",
+                "Function was not annotated as having type None, but does not return along all "
+                "paths",
                 span,
                 "return a value on every path, or raise",
             )
@@ -125,7 +125,8 @@ def join_types(returns: list[Node]) -> T.Type:
         unified = T.unify(joined, type)
         if unified is None:
             raise CompileError(
-                f"this returns {type.annotation}, an earlier return {joined.annotation}",
+                f"Previous return statement returned a value of type {joined.annotation} but this "
+                f"return statement returns a value of type {type.annotation}",
                 node.span,
                 "return values of one type, or declare the result as a Union",
             )

@@ -96,7 +96,7 @@ class Emitter:
 
     def refuse(self, node: ast.AST) -> NoReturn:
         what, help = REFUSED.get(type(node), (f"{type(node).__name__}", None))
-        raise CompileError(f"{what} not part of the language", self.span(node), help)
+        raise CompileError(f"{what} aren't supported", self.span(node), help)
 
     def report(self, error: CompileError) -> None:
         """Add an error to `errors`, unless it is there.
@@ -129,10 +129,10 @@ class Emitter:
         if found is None:
             found = whole.builtin(name)
         if found is None and name in FUNCTIONS:
-            message = f"the function {name} of Python is not part of the language"
+            message = f"undefined value {name}: the function of Python is not part of the language"
             raise CompileError(message, span, FUNCTIONS[name])
         if found is None:
-            raise CompileError(f"undefined name {name!r}", span, self._near(name))
+            raise CompileError(f"undefined value {name}", span, self._near(name))
         return found
 
     def _near(self, name: str) -> str | None:
@@ -200,6 +200,13 @@ class Emitter:
             for method in ("__bool__", "__len__"):
                 if method in plain.type.methods:
                     result = self.b.call_method(plain, method, (), {}, span)
+                    if method == "__bool__" and result.type(self.b, span) != T.BOOL:
+                        found = result.type(self.b, span).annotation
+                        raise CompileError(
+                            f"expected a bool expression for condition but found {found}",
+                            span,
+                            f"return a bool from __bool__ of {plain.type.short_name}",
+                        )
                     return self.to_bool(result, span)
         # As in PyTorch, a value of type number is first converted to int: so 0.5 is false.
         if plain.type == T.NUMBER:
@@ -215,5 +222,5 @@ class Emitter:
     @staticmethod
     def _no_truth(value: Value, span: Span, help: str | None) -> NoReturn:
         raise CompileError(
-            f"a value of type {value.type.annotation} is neither true nor false", span, help
+            f"Could not cast value of type {value.type.annotation} to bool", span, help
         )

@@ -105,7 +105,7 @@ def binary(
     if isinstance(x.type, T.ClassType) and method:
         if method not in x.type.methods:
             raise CompileError(
-                f"{x.type.name} has no method {method}",
+                f"{x.type.name!r} object has no attribute or method {method!r}",
                 span,
                 f"define {method} in the class to use {sign}",
             )
@@ -245,7 +245,9 @@ def emit_joined(e: Emitter, node: ast.JoinedStr, expected: T.Type | None) -> Sug
             continue
         if part.format_spec is not None or part.conversion != -1:
             raise CompileError(
-                "a format after ':' or '!' in an f-string is not part of the language",
+                "Don't support formatting in JoinedStr"
+                if part.conversion == -1
+                else "Don't support conversion in JoinedStr",
                 e.span(node),
                 "format the number first, or leave the format out",
             )

@@ -156,6 +156,12 @@ def item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> SugaredValue:
     if isinstance(owner.type, T.ClassType):
         found = e.simple(owner).attr(e.b, "__getitem__", span)
         return found.call(e.b, [Arg(e.simple(position), e.span(index))], {}, span)
+    if owner.type in (T.INT, T.FLOAT, T.BOOL, T.COMPLEX, T.NONE):
+        raise CompileError(
+            f"{owner.type.annotation!r} object is not subscriptable",
+            span,
+            "only tensors and containers can be indexed",
+        )
     return e.b.call_operator(
         "aten::__getitem__",
         [Arg(e.simple(owner), span), Arg(e.simple(position), e.span(index))],
@@ -183,13 +189,15 @@ def _tuple_item(e: Emitter, owner: Value, index: ast.expr, span: Span) -> Sugare
                 e.b.insert("prim::TupleIndex", [owner, position], (elements[0],), span).output
             )
         raise CompileError(
-            "the index of a tuple of different types must be known at compile time",
+            f"Cannot index into a {owner.type.annotation} with a non-integer literal because we "
+            "cannot resolve the output type",
             e.span(index),
             "use a literal, or a list",
         )
     if not -len(elements) <= position.constant < len(elements):
         raise CompileError(
-            f"the tuple has only {len(elements)} elements",
+            f"Tuple index out of range. Tuple is length {len(elements)} and index is "
+            f"{position.constant}",
             e.span(index),
             f"its indices go from 0 to {len(elements) - 1}",
         )
@@ -224,7 +232,7 @@ def _bound(b: Builder, part: Arg | None) -> int | None:
     value = part.value.value(b, part.span)
     if not value.is_constant or not isinstance(value.constant, int):
         raise CompileError(
-            "the bounds of this slice must be known at compile time",
+            "tuple slice indices must be integer constants",
             part.span,
             "write literals, or use a list",
         )
@@ -353,7 +361,8 @@ def _apply_index(
         cursor.kept()
     else:
         raise CompileError(
-            f"a tensor cannot be indexed by {value.type.annotation}",
+            "Unsupported operation: indexing tensor with unsupported index type "
+            f"{value.type.annotation!r}. Only ints, slices, lists and tensors are supported",
             place,
             "an index is an int, a slice, None, ..., a list or a tensor",
         )
@@ -392,7 +401,9 @@ def assign_item(e: Emitter, target: ast.Subscript, value: Value, span: Span) -> 
         )
         return
     if isinstance(owner.type, T.TupleType) or owner.type == T.STR:
-        e.simple(owner).fail("cannot be changed", place, "use a list")
+        raise CompileError(
+            f"{owner.type.annotation} does not support subscripted assignment", place, "use a list"
+        )
     e.b.call_operator(
         "aten::_set_item",
         [
@@ -443,7 +454,9 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
         )
     if isinstance(owner.type, T.TupleType):
         raise CompileError(
-            "an element of a tuple cannot be changed", place, "make a new tuple, or use a list"
+            f"{owner.type.annotation} does not support augmented assignment",
+            place,
+            "make a new tuple, or use a list",
         )
     index = e.simple(e.value(target.slice))
     item_arg = Arg(e.simple(owner), e.span(target.value))
@@ -453,8 +466,13 @@ def augment_item(e: Emitter, target: ast.Subscript, op: type, value: ast.expr, s
     else:
         before = e.b.call_operator("aten::__getitem__", [item_arg, index_arg], {}, place)
     old_value = before.value(e.b, place)
-    new = whole.combine(e, op, old_value, e.expr(value), place, right, span)
+    # A tensor in a list changes in place, one in a dict is replaced, as PyTorch has it.
+    in_place = not isinstance(owner.type, T.DictType)
+    if in_place:
+        new = whole.combine(e, op, old_value, e.expr(value), place, right, span)
+    else:
+        new = whole.binary(e, op, e.simple(old_value), e.expr(value), (place, right), span)
     if isinstance(owner.type, T.ClassType):
         e.b.call_method(owner, "__setitem__", [index_arg, Arg(new, span)], {}, place)
-    elif old_value.type != T.TENSOR:
+    elif not in_place or old_value.type != T.TENSOR:
         e.b.call_operator("aten::_set_item", [item_arg, index_arg, Arg(new, span)], {}, place)

@@ -12,7 +12,7 @@ from scriptlang.ir import Value
 from scriptlang.source import Span
 
 from ..overloads.conversions import EMPTY_LIST, remedy
-from ..syntax.annotations import KEY_HELP, may_be_key
+from ..syntax.annotations import KEY_HELP, NO_KEY, may_be_key
 from ..values.environment import Frame, Unusable
 from ..values.iteration import known_elements
 from ..values.sugared import Arg, StaticSequence, SugaredValue
@@ -99,7 +99,8 @@ def _check_element(actual: T.Type, wanted: T.Type, span: Span) -> None:
     """
     if not T.is_subtype(actual, wanted):
         raise CompileError(
-            f"a list of {wanted.annotation} cannot hold {actual.annotation}",
+            f"List type annotation `List[{wanted.annotation}]` did not match the types of the "
+            f"given list elements, one of which is {actual.annotation}",
             span,
             remedy(wanted, actual) or "convert it, or declare another list",
         )
@@ -140,7 +141,8 @@ def emit_dict(e: Emitter, node: ast.Dict, expected: T.Type | None) -> SugaredVal
             if not T.is_subtype(v.type, wanted):
                 place = node.values[i // 2] if i % 2 else node.keys[i // 2]
                 raise CompileError(
-                    f"a {hint.annotation} cannot hold {v.type.annotation}",
+                    f"Dict type annotation `{hint.annotation}` did not match the type of an actual "
+                    f"{'value' if i % 2 else 'key'} type `{v.type.annotation}`",
                     e.span(place),
                     remedy(wanted, v.type) or "convert it, or declare another dict",
                 )
@@ -152,13 +154,12 @@ def _dict_type(e: Emitter, node: ast.Dict, pairs: list[Value]) -> T.DictType:
         return T.DictType(T.STR, T.TENSOR)
     key = pairs[0].type
     if not may_be_key(key):
-        raise CompileError(
-            f"{key.annotation} cannot be the key of a dict", e.span(node.keys[0]), KEY_HELP
-        )
+        raise CompileError(NO_KEY.format(key.annotation), e.span(node.keys[0]), KEY_HELP)
     for v, part in zip(pairs[::2], node.keys):
         if v.type != key:
             raise CompileError(
-                f"keys of one dict are {key.annotation} and {v.type.annotation}",
+                f"Dict keys must contain only a single type. Expected: {key.annotation} but found "
+                f"{v.type.annotation} instead",
                 e.span(part),
                 "use keys of one type",
             )

@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from .emitter import Emitter
 
 REFUSED: dict[type, tuple[str, str | None]] = {
-    ast.Try: ("try/except is", "test the condition before, or raise and let the caller handle it"),
-    ast.Import: ("import inside a function is", "import at the top of the file"),
-    ast.ImportFrom: ("import inside a function is", "import at the top of the file"),
-    ast.Global: ("global is", "pass the value in and return the new one"),
-    ast.Nonlocal: ("nonlocal is", "pass the value in and return the new one"),
-    ast.ClassDef: ("a class inside a function is", "define it at the top of the file"),
-    ast.AsyncFunctionDef: ("async def is", None),
-    ast.AsyncFor: ("async for is", None),
-    ast.AsyncWith: ("async with is", None),
-    ast.Await: ("await is", "use fork and wait"),
-    ast.Yield: ("yield is", "build a list and return it"),
-    ast.YieldFrom: ("yield from is", "build a list and return it"),
-    ast.Set: ("a set is", "use a list, or a Dict[..., bool]"),
-    ast.SetComp: ("a set is", "use a list comprehension"),
-    ast.Lambda: ("lambda is", "define a function"),
-    ast.Starred: ("a star here is", "give the elements one by one"),
-    ast.Delete: ("del of this is", None),
+    ast.Try: ("try blocks", "test the condition before, or raise and let the caller handle it"),
+    ast.Import: ("import statements", "import at the top of the file"),
+    ast.ImportFrom: ("import statements", "import at the top of the file"),
+    ast.Global: ("global variables", "pass the value in and return the new one"),
+    ast.Nonlocal: ("nonlocal variables", "pass the value in and return the new one"),
+    ast.ClassDef: ("class definitions", "define it at the top of the file"),
+    ast.AsyncFunctionDef: ("async function definitions", None),
+    ast.AsyncFor: ("async for loops", None),
+    ast.AsyncWith: ("async with statements", None),
+    ast.Await: ("Await", "use fork and wait"),
+    ast.Yield: ("Yield", "build a list and return it"),
+    ast.YieldFrom: ("YieldFrom", "build a list and return it"),
+    ast.Set: ("Set", "use a list, or a Dict[..., bool]"),
+    ast.SetComp: ("SetComp", "use a list comprehension"),
+    ast.Lambda: ("Lambda", "define a function"),
+    ast.Starred: ("Starred", "give the elements one by one"),
+    ast.Delete: ("del statements", None),
 }
 
 FUNCTIONS = {
@@ -64,7 +64,7 @@ def refuse_dead(e: Emitter, statements: Sequence[ast.stmt]) -> None:
                 what, help = REFUSED[type(node)]
                 e.report(
                     CompileError(
-                        f"{what} not part of the language, also where it is never reached",
+                        f"{what} aren't supported, also where they are never reached",
                         e.span(node),
                         help or "move it to a function with @ignore or @unused",
                     )

@@ -55,7 +55,8 @@ def function_schema(
     if a.vararg or a.kwarg:
         star = a.vararg or a.kwarg
         raise CompileError(
-            "the calls of a function with *args or **kwargs must be in the program",
+            "Compiled functions can't take variable number of arguments, unless their calls are in "
+            "the program",
             e.span(star),
             "name the arguments one by one, or take a list",
         )
@@ -150,7 +151,8 @@ def _comment_types(
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
         raise CompileError(
-            f"the type comment gives {len(parts)} types for {len(own)} parameters",
+            f"Number of type annotations for function parameters ({len(parts)}) does not match the "
+            f"number of parameters on the function ({len(own)})",
             place,
             "give one type for each, in order",
         )
@@ -191,8 +193,9 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
         return NO_DEFAULT
     if isinstance(value, (list, dict, set)):
         raise CompileError(
-            f"a {value.__class__.__name__} as a default is shared by all calls and "
-            "is not part of the language",
+            "Mutable default parameters are not supported because Python binds them to the "
+            f"function and they persist across function calls: {p.arg} is a "
+            f"{value.__class__.__name__}",
             e.span(p),
             "take None as the default and make it in the function, or use a tuple",
         )
@@ -202,7 +205,8 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
         return fitting
     if inferred:
         raise CompileError(
-            f"the default {value!r} of {p.arg!r} is no Tensor; without an annotation it has to be",
+            f'Expected a default value of type Tensor on parameter "{p.arg}", not {value!r}: '
+            "without an annotation it is a Tensor",
             e.span(p),
             f"annotate {p.arg}",
         )
@@ -212,7 +216,9 @@ def checked_default(e: Emitter, p: ast.arg, type: T.Type, value: Any, inferred: 
         else "change the default or the annotation"
     )
     raise CompileError(
-        f"the default {value!r} of {p.arg!r} is no {type.annotation}", e.span(p), help
+        f'Expected a default value of type {type.annotation} on parameter "{p.arg}", not {value!r}',
+        e.span(p),
+        help,
     )
 
 

@@ -89,7 +89,6 @@ def emit_return(e: Emitter, node: ast.Return) -> None:
         value = e.b.constant(None, span)
     else:
         value = e.value(node.value, e.result)
-        span = e.span(node.value)
     leave_function(e, result_value(e, value, span), e.span(node))
 
 
@@ -108,8 +107,8 @@ def result_value(e: Emitter, value: Value, span: Span) -> Value:
             else remedy(e.result, converted.type) or "declare the type that it returns"
         )
         raise CompileError(
-            f"the result is declared as {e.result.annotation}, "
-            f"this returns {converted.type.annotation}",
+            f"Return value was annotated as having type {e.result.annotation} but is actually of "
+            f"type {converted.type.annotation}",
             span,
             help,
         )
@@ -137,7 +136,7 @@ def emit_raise(e: Emitter, node: ast.Raise) -> None:
     meaning = e.expr(node.exc)
     if not isinstance(meaning, ExceptionValue):
         raise CompileError(
-            f"{meaning.kind} cannot be raised",
+            f"exceptions must derive from BaseException, not {meaning.kind}",
             e.span(node.exc),
             'raise an exception, as `raise ValueError("...")`',
         )
@@ -202,7 +201,10 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
             e.lookup(target.id, span)
             e.frame.forget(
                 target.id,
-                Unusable(f"{target.id!r} was deleted before this use", "use it before the del"),
+                Unusable(
+                    f"undefined value {target.id}: it was deleted before this use",
+                    "use it before the del",
+                ),
             )
         elif isinstance(target, ast.Subscript) and not isinstance(target.slice, ast.Slice):
             owner, index = e.value(target.value), e.value(target.slice)
@@ -223,8 +225,12 @@ def emit_delete(e: Emitter, node: ast.Delete) -> None:
                     span,
                 )
         else:
+            sliced = isinstance(target, ast.Subscript)
             raise CompileError(
-                "only names and single elements can be deleted",
+                "del statements only support deletion at a single index, slicing is not supported"
+                if sliced
+                else "del statements are only supported for deleting list and dict items and "
+                "variables",
                 span,
                 "write del xs[i], or del x for a name",
             )

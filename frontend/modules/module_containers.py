@@ -230,7 +230,7 @@ def subscript(
     if kind in DICTS:
         if index.constant not in names:
             raise CompileError(
-                f"{m.kind} has no key {index.constant!r}",
+                f"Key Error, {index.constant}: {m.kind} has no such key",
                 e.span(node.slice),
                 f"its keys are {', '.join(names) or 'none'}",
             )
@@ -241,7 +241,7 @@ def subscript(
         )
     if not -len(names) <= index.constant < len(names):
         raise CompileError(
-            f"{m.kind} has only {len(names)} members",
+            f"Index {index.constant} out of range of length {len(names)}",
             e.span(node.slice),
             f"its indices go from 0 to {len(names) - 1}",
         )
@@ -270,7 +270,11 @@ def _chosen_at_run_time(
     """
     if not isinstance(expected, T.InterfaceType):
         raise CompileError(
-            f"the index of {m.kind} is not known at compile time",
+            "Unable to extract string literal index: ModuleDict indexing is only supported with "
+            "string literals"
+            if m.origin.facts.kind in DICTS
+            else "Expected integer literal for index but got a variable or non-integer: "
+            "ModuleList/Sequential indexing is only supported with integer literals",
             span,
             "write a literal, loop over the modules, or annotate the result with a "
             "module interface: `m: MyInterface = self.layers[i]`",

@@ -40,7 +40,7 @@ def header(hook: Callable[..., Any]) -> Span:
     )
 
 
-def check_result_declared(fn: Callable[..., Any]) -> None:
+def check_result_declared(fn: Callable[..., Any], module: str) -> None:
     """Check that a pre-hook declares the type of its result, which replaces forward's arguments.
 
     Raises CompileError.
@@ -48,7 +48,7 @@ def check_result_declared(fn: Callable[..., Any]) -> None:
     definition, _ = source_of(fn)
     if not has_result_type(definition):
         raise CompileError(
-            f"pre-hook {definition.name!r} does not declare what it gives",
+            f"Pre-hook {definition.name!r} on module {module!r} is missing a return annotation",
             header(fn),
             "annotate its result: None, the one argument of forward, or a tuple of all",
         )
@@ -62,8 +62,8 @@ def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span)
     forward = type.methods.get("forward")
     if forward is None:
         return
-    what = "pre-hook" if is_pre else "hook"
     name = function.name.rpartition(".")[2]
+    what = f"{'Pre-hook' if is_pre else 'Hook'} {name!r} on module {type.short_name!r}"
     output = forward.schema.returns[0].type
     for earlier in type.hooks:
         given = type.methods[earlier].schema.returns[0].type
@@ -72,30 +72,38 @@ def check_hook(function: Function, type: T.ClassType, is_pre: bool, place: Span)
     wanted = 2 if is_pre else 3
     if len(got.arguments) != wanted:
         raise CompileError(
-            f"{what} {name!r} takes {len(got.arguments)} arguments",
+            f"{what} was expected to only have exactly {wanted} inputs but it had "
+            f"{len(got.arguments)} inputs",
             place,
             "its arguments are self, input" + ("" if is_pre else ", output"),
         )
     expected = T.TupleType(inputs)
-    if got.arguments[1].type != expected:
+    given = got.arguments[1].type
+    if given != expected:
+        wrong = "the wrong inner types for the input tuple argument"
+        if isinstance(given, T.TupleType) and len(given.elements) != len(inputs):
+            wrong = "the wrong number of contained types for the input argument's Tuple"
         raise CompileError(
-            f"{what} {name!r} takes {got.arguments[1].type.annotation} as input, but the arguments "
-            f"of forward are {expected.annotation}",
+            f"{what} has {wrong}. Received type: {given.annotation!r}. Expected type: "
+            f"{expected.annotation!r}"
+            if isinstance(given, T.TupleType)
+            else f"{what} expected the input argument to be typed as a Tuple but found type: "
+            f"{given.annotation!r} instead",
             place,
             f"annotate it as `input: {expected.annotation}`",
         )
     if is_pre:
-        _check_pre_result(name, got, inputs, place)
+        _check_pre_result(what, got, inputs, place)
     elif got.arguments[2].type != output:
         raise CompileError(
-            f"hook {name!r} takes {got.arguments[2].type.annotation} as output, but gets "
-            f"{output.annotation}",
+            f"{what} has the wrong type for the output argument. Received type: "
+            f"{got.arguments[2].type.annotation!r}. Expected type: {output.annotation!r}",
             place,
             f"annotate it as `output: {output.annotation}`",
         )
 
 
-def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place: Span) -> None:
+def _check_pre_result(what: str, got: Schema, inputs: tuple[T.Type, ...], place: Span) -> None:
     result = T.without_none(got.returns[0].type)
     fits = (
         result == T.NONE
@@ -106,8 +114,8 @@ def _check_pre_result(name: str, got: Schema, inputs: tuple[T.Type, ...], place:
     )
     if not fits:
         raise CompileError(
-            f"pre-hook {name!r} gives {got.returns[0].type.annotation}, but forward takes "
-            f"{T.TupleType(inputs).annotation}",
+            f"{what} returned the wrong type of: {got.returns[0].type.annotation!r}. Expected "
+            f"type: {T.TupleType(inputs).annotation!r}",
             place,
             "return None, the one argument, or a tuple of all arguments",
         )

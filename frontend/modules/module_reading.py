@@ -129,7 +129,7 @@ def read_module(module: Any) -> Facts:
 def _check_initialised(module: Any) -> None:
     if not is_module(module):
         raise CompileError(
-            f"{name_of(type(module))} has not been initialised",
+            f"{name_of(type(module))} has not been initialized",
             class_header(type(module)),
             "call super().__init__() first in its __init__",
         )

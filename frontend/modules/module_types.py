@@ -164,7 +164,9 @@ class ModuleOrigin:
         facts = self.facts
         if name in facts.failed:
             return (
-                f"{module_name} has an attribute {name!r}, but {facts.failed[name]}",
+                f"Module {module_name!r} has no attribute {name!r} (This attribute exists on "
+                "the Python module, but we failed to convert Python type to a TorchScript type: "
+                f"{facts.failed[name]})",
                 "annotate it in the class body, or leave it out of the methods compiled",
             )
         raw = self.class_attribute(name)
@@ -173,7 +175,7 @@ class ModuleOrigin:
                 f"{name!r} is an attribute of the class {facts.cls.__name__}, not of the module",
                 f"annotate it as Final: `{name}: Final[...]`, or set it in __init__",
             )
-        return f"module '{module_name}' has no attribute {name!r}", "set it in __init__"
+        return f"Module {module_name!r} has no attribute {name!r}", "set it in __init__"
 
 
 def constant_meaning(value: Any, span: Span) -> SugaredValue:
@@ -349,13 +351,15 @@ def _compile_hooks(origin: ModuleOrigin) -> None:
             name = fn.__name__
             known = type.methods.get(name)
             if known is not None and known.attributes.get("hook") is not fn:
+                what = "Pre-hook" if names is type.pre_hooks else "Hook"
                 raise CompileError(
-                    f"two hooks of {facts.cls.__name__} are called {name!r}, or a method is",
+                    f"{what} {name!r} on {facts.cls.__name__} has at least two different python "
+                    "definitions",
                     header(fn),
                     "give every hook a name of its own",
                 )
             if names is type.pre_hooks:
-                check_result_declared(fn)
+                check_result_declared(fn, facts.cls.__name__)
             function = origin.compile(name, fn)
             function.attributes["hook"] = fn
             check_hook(function, type, names is type.pre_hooks, header(fn))

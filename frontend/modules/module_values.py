@@ -86,7 +86,11 @@ class ModuleValue(SimpleValue):
         if name in facts.constants:
             return self.origin.constant(name, span)
         if name in facts.functions:
-            found = _function(facts.functions[name], span)
+            try:
+                found = _function(facts.functions[name], span)
+            except CompileError as error:
+                what = f"looking up the function {name!r} of {self.kind}, which failed to compile"
+                raise error.while_compiling(what)
             if found is None:
                 self.fail(f"has a function {name!r} that is not part of the language", span)
             return found
@@ -130,8 +134,8 @@ class ModuleValue(SimpleValue):
 
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         if name in self.origin.facts.constants:
-            self.fail(
-                f"keeps {name!r} as a constant, which cannot be assigned",
+            raise CompileError(
+                f"Tried to set nonexistent attribute: {name} is a constant of {self.kind}",
                 span,
                 "take it out of __constants__ or Final",
             )
@@ -140,8 +144,12 @@ class ModuleValue(SimpleValue):
             if isinstance(raw, property) and raw.fset is not None:
                 self.origin.compile_property(name, raw)
             else:
-                message, help = self.origin.why_not(name, self.module_type.short_name)
-                raise CompileError(message, span, help or "set it in __init__ first")
+                help = self.origin.why_not(name, self.module_type.short_name)[1]
+                raise CompileError(
+                    f"Tried to set nonexistent attribute: {name} of {self.kind}",
+                    span,
+                    help or "set it in __init__ first",
+                )
         super().set_attr(b, name, value, span)
 
     # Calls

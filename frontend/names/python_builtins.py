@@ -44,7 +44,6 @@ OPERATORS: dict[str, str] = {
     "bin": "aten::bin",
     "oct": "aten::oct",
     "hex": "aten::hex",
-    "hash": "aten::hash",
     "id": "prim::id",
     "rangelist": "prim::rangelist",
 }
@@ -98,7 +97,7 @@ class CastValue(TypeValue):
 def _print(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
     if kwargs:
         raise CompileError(
-            "print takes no keyword arguments in the language",
+            "print doesn't accept any keyword arguments",
             next(iter(kwargs.values())).span,
             "put all into one text",
         )
@@ -176,6 +175,18 @@ def _reversed(
     return copy
 
 
+def _hash(b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span) -> SugaredValue:
+    """`hash(x)`; of a list or dict it raises when it is reached, as in PyTorch."""
+    if len(args) == 1 and b.is_simple(args[0].value):
+        type = args[0].value.type(b, args[0].span)
+        if isinstance(type, (T.ListType, T.DictType)):
+            message = ConstantValue(f"unhashable type: {type.annotation!r}")
+            given = [Arg(message, span), Arg(ConstantValue("builtins.RuntimeError"), span)]
+            b.call_operator("prim::RaiseException", given, {}, span)
+            return ConstantValue(0)
+    return b.call_operator("aten::hash", args, kwargs, span)
+
+
 def _is_static(b: Builder, meaning: SugaredValue) -> bool:
     """Whether the elements are known at compile time, as those of a list of modules."""
     if not b.is_simple(meaning):
@@ -221,6 +232,7 @@ _FUNCTIONS = {
     "zip": _zip,
     "enumerate": _enumerate,
     "reversed": _reversed,
+    "hash": _hash,
     **{name: _operator(name) for name in OPERATORS},
 }
 

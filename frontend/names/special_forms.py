@@ -41,7 +41,8 @@ def _annotate(e: Emitter, node: ast.Call, expected: T.Type | None) -> SugaredVal
     converted = e.b.convert(value, type, e.span(value_node), True)
     if not T.is_subtype(converted.type, type):
         raise CompileError(
-            f"a value of type {converted.type.annotation} is no {type.annotation}",
+            f"expected an expression of type {type.annotation} but found "
+            f"{converted.type.annotation}",
             e.span(value_node),
             "convert it, or name the type that it has",
         )
@@ -83,7 +84,9 @@ def _attribute_name(e: Emitter, node: ast.Call, form: str) -> tuple[SugaredValue
     name = node.args[1]
     if not isinstance(name, ast.Constant) or not isinstance(name.value, str):
         raise CompileError(
-            f"the name in {form} must be a literal str", e.span(name), f'write {form}(x, "name")'
+            f"{form}'s second argument must be a string literal",
+            e.span(name),
+            f'write {form}(x, "name")',
         )
     return e.expr(node.args[0]), name.value
 
@@ -94,7 +97,8 @@ def has_attribute(e: Emitter, node: ast.Call) -> bool:
     plain = owner.type(e.b, e.span(node)) if e.b.is_simple(owner) else None
     if plain is not None and not isinstance(plain, (T.ClassType, T.InterfaceType, T.TupleType)):
         raise CompileError(
-            f"hasattr looks into objects and named tuples, not {plain.annotation}",
+            "hasattr's first argument must be an object or NamedTuple, got "
+            f"{plain.annotation} instead",
             e.span(node.args[0]),
             "use isinstance to tell types apart",
         )
@@ -249,7 +253,7 @@ def _named_entries(e: Emitter, node: ast.Call) -> list[tuple[str, ast.expr]]:
         meaning = e.expr(keyword.value)
         if not isinstance(meaning, KeywordsValue):
             raise CompileError(
-                "** in a call is not part of the language",
+                "keyword-arg expansion is not supported",
                 e.span(keyword.value),
                 "write dict(d) for a copy of d, and add other entries by d.update(...)",
             )

@@ -55,7 +55,12 @@ class TypedTensor(TypeValue):
             size = b.simple(b.list(values, T.INT, span))
             return b.call_operator("aten::empty", [Arg(size, span)], dtype, span)
         if len(args) > 1:
-            self.fail("takes one list of values, or sizes", args[1].span, "write one list")
+            self.fail(
+                "takes one list of values, or sizes, but got multiple positional arguments that "
+                "were not all integers",
+                args[1].span,
+                "write one list",
+            )
         data = b.simple(_as_list(b, values[0], span) if args else b.list([], T.INT, span))
         return b.call_operator("aten::tensor", [Arg(data, span)], dtype, span)
 

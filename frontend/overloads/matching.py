@@ -13,7 +13,7 @@ from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.records import record
-from scriptlang.schema import Argument, Schema, argument_type, format_default
+from scriptlang.schema import Argument, Schema, format_default
 from scriptlang.source import Span
 from scriptlang.type_variables import bind_variables, has_variables, substitute
 
@@ -128,21 +128,19 @@ def try_match(
             slots.append(Slot(DEFAULT))
             continue
         else:
-            raise Mismatch(f"argument {formal.name!r} is not given")
+            raise Mismatch(f"Argument {formal.name} not provided")
         slots.append(Slot(source, _fit(formal, shape, variables, implicit, source)))
     if self_shape is not None:
         raise Mismatch("it is not a method")
     if at < count and not schema.is_vararg:
         most = _positional(schema, bound)
         raise Mismatch(
-            f"it takes at most {most} positional argument{'s' * (most != 1)}, "
-            f"{count} {'are' if count != 1 else 'is'} given",
-            at,
+            f"Expected at most {most} arguments but found {count} positional arguments", at
         )
     for name in kwargs:
         if name not in used_keywords:
-            why = "is given twice" if schema.index(name) is not None else "is unknown"
-            raise Mismatch(f"keyword argument {name!r} {why}", name)
+            why = "specified twice" if schema.index(name) is not None else "unknown"
+            raise Mismatch(f"Keyword argument {name} {why}", name)
     return Match(
         schema, tuple(slots), tuple(substitute(r.type, variables) for r in schema.returns), extra=at
     )
@@ -191,9 +189,19 @@ def _fit_element(formal: Argument, shape: Shape, implicit: bool, source: int) ->
 
 
 def _wrong_type(formal: Argument, actual: T.Type, source: Any) -> Mismatch:
-    wanted = argument_type(formal) if formal.text else formal.type.annotation
+    if has_variables(formal.type):
+        return Mismatch(
+            f"Could not match type {actual.annotation} to {formal.type.annotation} in argument "
+            f"{formal.name!r}",
+            source,
+            conversions.remedy(formal.type, actual),
+        )
+    lacks = ""
+    if isinstance(formal.type, T.InterfaceType):
+        lacks = f". {T.why_not_implements(actual, formal.type)}"
     return Mismatch(
-        f"argument {formal.name!r} needs {wanted}, not {actual.annotation}",
+        f"Expected a value of type {formal.type.annotation!r} for argument {formal.name!r} but "
+        f"instead found type {actual.annotation!r}{lacks}",
         source,
         conversions.remedy(formal.type, actual),
     )
@@ -222,7 +230,7 @@ def _fit(
                     f"an empty list or dict holds Tensors unless it is annotated: "
                     f"x: List[{actual.annotation}] = []"
                 )
-            raise Mismatch(f"argument {formal.name!r}: {why}", source, help)
+            raise Mismatch(f"{why} in argument {formal.name!r}", source, help)
         wanted = substitute(wanted, variables)
         if has_variables(wanted):
             if actual == T.NONE and isinstance(wanted, T.OptionalType):
@@ -343,13 +351,14 @@ def refusal(
     if less > 0:
         notes.append(f"  and {less} more, which fit less")
     return NoOverload(
-        f"no overload of {_bare(name)} takes ({', '.join(given)})",
+        f"Arguments for call are not valid: no overload of {_bare(name)} takes "
+        f"({', '.join(given)})",
         place,
         next(
             (why.help for _, why in near if why.help),
             "convert the arguments to what one of the candidates takes",
         ),
-        ("candidates:", *notes),
+        ("The following variants are available:", *notes),
     )
 
 

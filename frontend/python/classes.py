@@ -81,7 +81,7 @@ def _enum(cls: Any) -> T.EnumType:
     for value in members.values():
         if type(value) not in ENUM_VALUES:
             raise CompileError(
-                f"enum {cls.__name__} has a value of type {type(value).__name__}",
+                f"Cannot create Enum with value type {type(value).__name__!r}: {cls.__name__}",
                 class_header(cls),
                 "give all members values of type int, float or str",
             )

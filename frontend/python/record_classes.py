@@ -69,7 +69,8 @@ def _init(cls: Any) -> Member:
     for name, field in given.items():
         if field.default_factory is not dataclasses.MISSING:
             raise CompileError(
-                f"the field {name!r} of {cls.__name__} has a default_factory",
+                "Default factory initializers are not supported in TorchScript dataclasses: "
+                f"{name!r} of {cls.__name__}",
                 class_header(cls),
                 "take None as the default, and make the value in __post_init__",
             )

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
-from scriptlang.errors import CompileError, may_be_raised
+from scriptlang.errors import CALLED, COMPILING, CompileError, may_be_raised
 from scriptlang.ir import Function
 from scriptlang.layouts import Named
 from scriptlang.objects import EnumValue
@@ -85,6 +85,22 @@ class ModuleClassValue(SugaredValue):
         )
 
 
+class IgnoredClassValue(SugaredValue):
+    """A class with @ignore or @unused, of which programs cannot make objects."""
+
+    def __init__(self, cls: type) -> None:
+        self.name, self.kind = cls.__name__, f"class '{cls.__name__}'"
+
+    def call(
+        self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
+    ) -> SugaredValue:
+        raise CompileError(
+            f"Cannot instantiate class {self.name!r} in a script function: it is ignored",
+            span,
+            "leave out the decorator, so that the class is compiled",
+        )
+
+
 CONSTANT_TYPES = (bool, int, float, complex, str, type(None))
 
 TORCH_PACKAGES = ("torch", "scriptlang")
@@ -142,13 +158,15 @@ class PythonResolver:
             return ConstantValue(obj)  # Imported from math, numpy or torch, so it never changes.
         if isinstance(obj, (CONSTANT_TYPES, tuple)):
             raise CompileError(
-                f"{name!r} is a global {type(obj).__name__}, which could change "
-                f"after the function is compiled",
+                f"python value of type {type(obj).__name__!r} cannot be used as a value. Perhaps "
+                f"it is a closed over global variable? {name!r} could change after the function is "
+                "compiled",
                 span,
                 "pass it as an argument, or put it in the function",
             )
         raise CompileError(
-            f"{name!r} is a {type(obj).__name__}, which is not part of the language",
+            f"python value of type {type(obj).__name__!r} cannot be used as a value: {name!r} is "
+            "not part of the language",
             span,
             "pass what it is needed for as an argument",
         )
@@ -237,7 +255,7 @@ def meaning_of(obj: Any, span: Span, constant: bool = False) -> SugaredValue | N
             return _class(obj)
         except CompileError as error:
             if span is not None:
-                error.while_compiling(f"compiling {obj.__name__}, named at {span.place}")
+                error.while_compiling(f"{COMPILING}{obj.__name__}{CALLED}{span.place}")
             raise
     if constant and isinstance(obj, tuple):
         return _tuple(obj, span)
@@ -432,6 +450,8 @@ def _class(cls: type) -> SugaredValue | None:
         return ModuleClassValue(cls)
     if is_autograd_function(cls):
         return AutogradFunctionValue(cls)
+    if is_ignored(cls):
+        return IgnoredClassValue(cls)
     if issubclass(cls, BaseException):
         name = f"{cls.__module__}.{cls.__qualname__}"
         may_be_raised(name, cls)

@@ -85,6 +85,10 @@ INCOMPLETE: dict[str, str] = {
 KEYS = (T.STR, T.INT, T.FLOAT, T.COMPLEX, T.BOOL, T.TENSOR, T.DEVICE, T.ANY)
 """Types that the keys of a dict may have.  Enums may be keys, too."""
 
+NO_KEY = (
+    "Cannot create dict for key type {!r}, only int, float, complex, Tensor, device and string "
+    "keys are supported"
+)
 KEY_HELP = "keys are str, int, float, bool, complex, Tensor, device or enums"
 
 
@@ -150,10 +154,15 @@ class _Reader:
         if last in NAMES and not head.startswith("__torch__"):
             return NAMES[last]
         if last in INCOMPLETE:
-            self.fail(node, f"{last} needs the types of what it holds", f"write {INCOMPLETE[last]}")
+            self.fail(
+                node,
+                f"Attempted to use {last} without {'' if last == 'Dict' else 'a '}contained "
+                f"type{'s' if last == 'Dict' else ''}",
+                f"write {INCOMPLETE[last]}",
+            )
         self.fail(
             node,
-            f"unknown type {name!r}",
+            f"Unknown type name {name!r}",
             "annotate with a type of the language, a class "
             "compiled by @script, a NamedTuple or an Enum",
         )
@@ -181,7 +190,7 @@ class _Reader:
             parts = parts[:1]
         types = [self.type(p) for p in parts]
         if make is T.DictType and len(types) == 2 and not may_be_key(types[0]):
-            self.fail(parts[0], f"{types[0].annotation} cannot be the key of a dict", KEY_HELP)
+            self.fail(parts[0], NO_KEY.format(types[0].annotation), KEY_HELP)
         try:
             return make(*types)
         except TypeError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from scriptlang.errors import CompileError
+from scriptlang.errors import CALLED, COMPILING, CompileError
 from scriptlang.source import Source, Span
 
 
@@ -41,7 +41,7 @@ def placed(error: CompileError, span: Span) -> CompileError:
         error.span = span
     elif error.span.source.name != span.source.name:
         *rest, last = error.chain or (f"compiling `{span.text}`",)
-        error.chain = (*rest, last if " at " in last else f"{last}, called at {span.place}")
+        error.chain = (*rest, last if " at " in last else f"{last}{CALLED}{span.place}")
     return error
 
 
@@ -52,6 +52,6 @@ def friendly(text: str) -> str:
 
 def called_at(error: CompileError, name: str, span: Span) -> CompileError:
     """Add the position of a call to an error in the called function `name`; returns the error."""
-    line = f"compiling {friendly(name)}"
-    error.chain = tuple(f"{line}, called at {span.place}" if c == line else c for c in error.chain)
+    line = f"{COMPILING}{friendly(name)}"
+    error.chain = tuple(f"{line}{CALLED}{span.place}" if c == line else c for c in error.chain)
     return error

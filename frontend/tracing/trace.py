@@ -19,7 +19,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from scriptlang import tensors
 from scriptlang import types as T
-from scriptlang.errors import CompileError
+from scriptlang.errors import CompileError, NotCompilable
 from scriptlang.ir import Function, Graph, Node, Value, schema_of_graph
 from scriptlang.objects import ScriptObject
 from scriptlang.ops.calling import dispatch
@@ -98,9 +98,11 @@ def _copy(v: Any) -> Any:
         return type(v)(map(_copy, v))
     if isinstance(v, dict):
         return {k: _copy(x) for k, x in v.items()}
-    raise TypeError(
-        f"trace takes Tensors, and tuples, lists and dicts of them, as example inputs, "
-        f"not {type(v).__name__}; bind other values with functools.partial or a lambda"
+    raise NotCompilable(
+        f"Type {type(v).__name__!r} cannot be traced. Only Tensors and (possibly nested) Lists, "
+        "Dicts, and Tuples of Tensors can be traced",
+        None,
+        "bind other values with functools.partial or a lambda",
     )
 
 
@@ -277,7 +279,8 @@ class _Outputs:
         if isinstance(v, tuple):
             return b.tuple(list(map(self.value, v)), self.span)
         raise CompileError(
-            f"a traced function returns Tensors, and tuples, lists and dicts of them"
+            "Only tensors, lists, tuples of tensors, or dictionary of tensors can be output from "
+            "traced functions"
             f", not {type(v).__name__}",
             self.span,
         )

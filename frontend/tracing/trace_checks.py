@@ -36,7 +36,7 @@ def check_graphs(first: Graph, again: Graph) -> None:
             for name, lines in (("first", a), ("then", b))
         ]
         raise TracingCheckError(
-            "two recordings of the function differ: "
+            "Tracing failed sanity checks: Graphs differed across invocations: "
             + "; ".join(parts)
             + "\n  help: what a traced function does must not depend on "
             "anything but its arguments"
@@ -47,10 +47,18 @@ def check_graphs(first: Graph, again: Graph) -> None:
         values = x.attributes["value"], y.attributes["value"]
         if all(isinstance(v, Tensor) for v in values) and not _same_tensor(*values, 1e-5, 1e-8):
             raise TracingCheckError(
-                "a tensor that is a constant of the recording has another value each time"
+                "Tracing failed sanity checks: Tensor-valued Constant nodes differed in value "
+                "across invocations"
                 + (f" ({x.span.place})" if x.span else "")
                 + "\n  help: a tensor made by numpy, `.data` or random numbers of Python is not "
                 "recorded; compute it by operators, or pass it as an argument"
+            )
+        if not isinstance(values[0], Tensor) and repr(values[0]) != repr(values[1]):
+            raise TracingCheckError(
+                "Tracing failed sanity checks: Graphs differed across invocations: a constant is "
+                f"{values[0]!r} first and {values[1]!r} then"
+                + (f" ({x.span.place})" if x.span else "")
+                + "\n  help: pass what changes from call to call as an argument"
             )
 
 
@@ -73,6 +81,12 @@ def check_traced(
     TracingCheckError if the recording fails.
     """
     if is_random(graph):
+        warnings.warn(
+            "Trace had nondeterministic nodes. Did you forget call .eval() on your model? The "
+            "recording is not compared with the function",
+            TracerWarning,
+            stacklevel=4,
+        )
         return
     for args in inputs:
         expected = func(*copy(args))
@@ -85,9 +99,9 @@ def check_traced(
         where = difference(expected, found, max(tolerance, 1e-4), tolerance)
         if where is not None:
             warnings.warn(
-                f"the recorded function gives another result than the function itself{where}; a "
-                "trace records no control flow, and values that Python computed become "
-                "constants",
+                "Output of the traced function does not match the corresponding output of the "
+                f"Python function{where}; a trace records no control flow, and values that Python "
+                "computed become constants",
                 TracerWarning,
                 stacklevel=4,
             )

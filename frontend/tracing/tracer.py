@@ -42,6 +42,16 @@ LOST = (
 )
 """The warning if Python reads the value of a tensor."""
 
+LOST_SIZE = {
+    "its length in Python": "Using len to get tensor shape might cause the trace to be incorrect. "
+    "Recommended usage would be tensor.shape[0]. Passing a tensor of different shape might lead to "
+    "errors or silently give incorrect results.",
+    "its elements": "Iterating over a tensor might cause the trace to be incorrect. Passing a "
+    "tensor of different shape won't change the number of iterations executed (and might lead to "
+    "errors or silently give incorrect results).",
+}
+"""What Python reads of a tensor -> the warning, where it depends on the size alone."""
+
 
 def friendly_type(owner: Any) -> str:
     return owner.type.short_name if isinstance(owner, ScriptObject) else type(owner).__name__
@@ -316,7 +326,7 @@ class Tracer:
         depth, frame = 1, sys._getframe(1)
         while frame.f_back is not None and frame.f_code.co_filename.startswith(self.skipped):
             depth, frame = depth + 1, frame.f_back
-        warnings.warn(LOST.format(what), TracerWarning, stacklevel=depth)
+        warnings.warn(LOST_SIZE.get(what) or LOST.format(what), TracerWarning, stacklevel=depth)
 
 
 def _result_type(declared: Argument, result: Any) -> T.Type:

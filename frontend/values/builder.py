@@ -248,7 +248,8 @@ class Builder:
         if function.schema is None:
             if function.is_defining:
                 raise CompileError(
-                    f"{function.name} calls itself before its result type is known",
+                    f"function {function.name!r} is called recursively. Recursive calls are not "
+                    "supported where the type of the result is not declared",
                     span,
                     "annotate its result: `def f(...) -> int:`",
                 )

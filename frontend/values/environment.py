@@ -204,8 +204,8 @@ def _rebind(
     converted = b.convert(value.value(b, span), wanted, span, True)
     if not T.is_subtype(converted.type, wanted):
         raise CompileError(
-            f"variable {name!r} previously had type {wanted.annotation} but is now assigned a "
-            f"value of type {converted.type.annotation}",
+            f"Variable {name!r} previously had type {wanted.annotation} but is now being assigned "
+            f"to a value of type {converted.type.annotation}",
             span,
             "use another name, or annotate its first assignment with a type that fits both",
         )
@@ -224,8 +224,8 @@ def _annotate(
         plain = b.convert(plain, annotated, span, False)
     if not T.is_subtype(plain.type, annotated):
         raise CompileError(
-            f"variable {name!r} is annotated with type {annotated.annotation} but is assigned a "
-            f"value of type {plain.type.annotation}",
+            f"Variable {name!r} is annotated with type {annotated.annotation} but is being "
+            f"assigned to a value of type {plain.type.annotation}",
             span,
             remedy(annotated, plain.type) or "convert it, or annotate the type that it has",
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from scriptlang import types as T
+from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 
 from .sugared import Arg, StaticSequence, SugaredValue
@@ -22,12 +23,20 @@ class RangeValue(SugaredValue):
 
     def __init__(self, b: Builder, args: Sequence[Arg], span: Span) -> None:
         if not 1 <= len(args) <= 3:
-            self.fail("takes one to three arguments", span, "write range(start, stop, step)")
+            bound = (
+                f"at most 3 arguments, got {len(args)}" if args else "at least 1 arguments, got 0"
+            )
+            raise CompileError(f"range expected {bound}", span, "write range(start, stop, step)")
         values = []
-        for a in args:
+        for i, a in enumerate(args):
             value = a.value.value(b, a.span)
             if value.type != T.INT:
-                self.fail(f"takes int, not {value.type.annotation}", a.span, "convert it: int(x)")
+                raise CompileError(
+                    f"all inputs of range must be ints, found {value.type.annotation} in "
+                    f"argument {i}",
+                    a.span,
+                    "convert it: int(x)",
+                )
             values.append(value)
         self.simple_range = len(values) == 1
         self.stop = values[0] if self.simple_range else values[1]

@@ -83,6 +83,8 @@ DEVICE_PROPERTIES = {"type": "prim::type", "index": "prim::index"}
 
 PROPERTIES: dict[T.Type, Any] = {T.TENSOR: TENSOR_PROPERTIES, T.DEVICE: DEVICE_PROPERTIES}
 
+CHECK = "check what it is and what it can do"
+
 MODULE_PLACES = ("prim::Param", "prim::GetAttr")
 """Kinds of the nodes whose results are modules that can be called: parameters and attributes."""
 
@@ -162,24 +164,21 @@ class SimpleValue(SugaredValue):
 
     def _no_attr(self, b: Builder, type: Any, name: Any, span: Span) -> NoReturn:
         """Raises the error about an attribute that does not exist, with advice by the type."""
+        message = f"{type.annotation!r} object has no attribute or method {name!r}"
         if isinstance(type, T.OptionalType):
-            self.fail(
-                f"has no attribute {name!r}",
-                span,
-                "rule out None first: `assert x is not None`, or `if x is not None:`",
+            raise CompileError(
+                message, span, "rule out None first: `assert x is not None`, or `if x is not None:`"
             )
         if isinstance(type, T.ClassType):
             refuse_class_attribute(type, name, span)
             known = [a.name for a in type.attributes] + list(type.methods)
-            self.fail(
-                f"has no attribute {name!r}",
-                span,
-                f"it has {', '.join(sorted(known))}" if known else None,
+            raise CompileError(
+                message, span, f"it has {', '.join(sorted(known))}" if known else CHECK
             )
         if isinstance(type, T.TupleType):
-            self.fail(f"has no attribute {name!r}", span, "a list has methods: list(x)")
-        self.fail(
-            f"has no attribute {name!r}",
+            raise CompileError(message, span, "a list has methods: list(x)")
+        raise CompileError(
+            message,
             span,
             b.similar(name, type)
             or f"check the name, and that {type.annotation} is the type you expect",
@@ -269,8 +268,8 @@ class SimpleValue(SugaredValue):
     def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
         owner, type = self.simple_value, self.simple_value.type
         if not isinstance(type, T.ClassType):
-            self.fail(
-                "does not allow its attributes to be set",
+            raise CompileError(
+                f"Tried to set an attribute: {name} on a non-class: {type.annotation}",
                 span,
                 "only attributes of objects and modules can be set",
             )
@@ -278,12 +277,18 @@ class SimpleValue(SugaredValue):
         if slot is None:
             setter = type.properties.get(name, (None, None))[1]
             if setter is None:
-                self._no_attr(b, type, name, span)
+                refuse_class_attribute(type, name, span)
+                raise CompileError(
+                    f"Tried to set nonexistent attribute: {name}",
+                    span,
+                    f"set it in __init__ of {type.short_name} first",
+                )
             b.call_method(owner, setter, [Arg(SimpleValue(value), span)], {}, span)
             return
         if not T.is_subtype(value.type, slot.type):
-            self.fail(
-                f"keeps {slot.type.annotation} in {name!r}, not {value.type.annotation}",
+            raise CompileError(
+                f"Wrong type for attribute assignment. {name!r} of {type.short_name}: Expected "
+                f"{slot.type.annotation} but got {value.type.annotation}",
                 span,
                 remedy(slot.type, value.type)
                 or "convert it, or annotate the attribute where it is first set",
@@ -308,7 +313,7 @@ class SimpleValue(SugaredValue):
             method = "forward" if type.is_module else "__call__"
             if method in type.methods:
                 return b.call_method(self.simple_value, method, args, kwargs, span)
-        self.fail("cannot be called", span)
+        raise CompileError(f"cannot call a value of type '{type.annotation}'", span, CHECK)
 
     def unpack(self, b: Builder, span: Span, count: int | None = None) -> list[SugaredValue] | None:
         value, type = self.simple_value, self.simple_value.type
@@ -335,7 +340,7 @@ class SimpleValue(SugaredValue):
         help = None
         if isinstance(type, T.OptionalType):
             help = "rule out None first: `assert x is not None`, or `if x is not None:`"
-        self.fail("cannot be iterated over", span, help)
+        raise CompileError(f"'{type.annotation}' object is not iterable", span, help or CHECK)
 
     def length(self, b: Builder, span: Span) -> Value | None:
         value = self.simple_value
@@ -388,7 +393,9 @@ def _to_list(tensor: SimpleValue) -> SpecialForm:
             tensor.fail("takes no arguments in tolist()", span, "write x.tolist()")
         if element not in ELEMENT_CODES:
             raise CompileError(
-                "the type of the list that tolist() gives is not known",
+                "Expected type hint for result of tolist()"
+                if element is None
+                else f"{element.annotation} is not one of the supported element types for tolist",
                 span,
                 "annotate it: `result: List[int] = x.tolist()`",
             )

@@ -359,7 +359,9 @@ class EnumClassValue(SugaredValue):
 
     def attr(self, b: Builder, name: str, span: Span) -> SugaredValue:
         if name not in self.members:
-            self.fail(f"has no member {name!r}", span, f"its members are {', '.join(self.members)}")
+            self.fail(
+                f"has no attribute {name!r}", span, f"its members are {', '.join(self.members)}"
+            )
         return ConstantValue(self.members[name], self.enum_type)
 
     def has_attr(self, b: Builder, name: str, span: Span) -> bool:

@@ -17,7 +17,7 @@ from scriptlang.ir import Function
 from scriptlang.objects import Device, EnumValue, ScriptObject
 from scriptlang.tensors import Tensor
 
-from ..syntax.annotations import may_be_key
+from ..syntax.annotations import NO_KEY, may_be_key
 from ..whole import whole
 
 PLAIN: dict[type, T.Type] = {
@@ -116,7 +116,7 @@ def _dict(value: dict[Any, Any]) -> T.Type:
         raise NotInferable("the dict is empty, so its types are not known")
     key = _common("dict", list(value))
     if not may_be_key(key):
-        raise NotInferable(f"{key.annotation} cannot be the key of a dict")
+        raise NotInferable(NO_KEY.format(key.annotation))
     return T.DictType(key, _common("dict", list(value.values())))
 
 

@@ -8,11 +8,13 @@ from typing import Any
 from ..dtypes import float32, get_default_dtype
 from ..errors import LimitError
 from ..interpreter.engine import Engine
+from ..interpreter.engine import engine as engine_named
 from ..interpreter.gradients import is_direct
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
 from ..ops.calling import current
+from ..script_containers import ScriptDict, ScriptList
 from ..tensors import Tensor
 
 
@@ -66,6 +68,8 @@ def run(
     observer = current.calls.observer
     able = engine if get_default_dtype() is float32 else with_other_default(engine)
     by = able if observer is None else observer.instead_of(able)
+    if any(isinstance(a, (ScriptList, ScriptDict)) for a in (*args, *kwargs.values())):
+        by = engine_named("python")  # the native engine would change a copy
     result = by.run(function, args, kwargs, limits)
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
@@ -128,8 +132,10 @@ class _Wrapping:
             )
         made: Any
         if cls is list:
+            # A copy, as in PyTorch: the list may be an attribute, too.
             if all(type(v) in UNCHANGED for v in value):
-                return value
+                made = self.seen[id(value)] = list(value)
+                return made
             made = self.seen[id(value)] = []
             made += [self.wrap(v) for v in value]
         elif cls is dict:

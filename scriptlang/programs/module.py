@@ -388,7 +388,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
             self._object_.set(name, self._fitting(name, value))
             put(value)
         elif name in cls.constants:
-            raise AttributeError(f"{name!r} is a constant of {cls.short_name} and cannot be set")
+            raise RuntimeError(f"Can't set constant {name!r} of {cls.short_name}")
         elif name in cls.properties or name in cls.methods:
             super().__setattr__(name, value)
         else:
@@ -404,19 +404,20 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         declared = attribute.type
         if getattr(declared, "is_module", False) and not isinstance(value, ScriptModule):
             raise RuntimeError(
-                f"cannot set submodule {name!r} to a {type_name(value)}: script it first"
+                "Cannot re-assign modules in a ScriptModule with non-scripted module, tried to "
+                f"replace existing module {name!r} with a {type_name(value)}: script it first"
             )
         try:
             return convert(value, declared)
         except Mismatch:
-            found = (
-                value._type.annotation
-                if isinstance(value, ScriptObjectFacade)
-                else type_name(value)
-            )
+            found, lacks = type_name(value), ""
+            if isinstance(value, ScriptObjectFacade):
+                found = value._type.annotation
+                if isinstance(declared, T.InterfaceType):
+                    lacks = f". {T.why_not_implements(value._type, declared)}"
             raise RuntimeError(
-                f"{name!r} of {self._type.short_name} is a {declared.annotation} "
-                f"and cannot be set to a {found}"
+                f"Expected a value of type {declared.annotation!r} for field {name!r}, but found "
+                f"{found!r}{lacks}"
             ) from None
 
     def define(self, src: str) -> None:
@@ -550,10 +551,10 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return made
 
     def __repr__(self) -> str:
-        lines = [f"ScriptModule(original_name={self.original_name}"]
-        for name, child in self.named_children():
-            lines.append(f"  ({name}): " + repr(child).replace("\n", "\n  "))
-        return lines[0] + ")" if len(lines) == 1 else "\n".join([*lines, ")"])
+        parts = [f"({n}): {child!r}".replace("\n", "\n  ") for n, child in self.named_children()]
+        own = f"original_name={self.original_name}"
+        lines = ["ScriptModule(", own, *parts]
+        return "\n  ".join(lines) + "\n)" if parts else f"ScriptModule({own})"
 
 
 class OverloadedScriptMethod:

@@ -26,6 +26,11 @@ class IncompatibleKeys(NamedTuple):
     missing_keys: list[str]
     unexpected_keys: list[str]
 
+    def __repr__(self) -> str:
+        if not any(self):
+            return "<All keys matched successfully>"
+        return f"IncompatibleKeys(missing_keys={self[0]}, unexpected_keys={self[1]})"
+
 
 M = TypeVar("M", bound="ModuleState")
 
@@ -84,7 +89,9 @@ class ModuleState:
         modules = self.named_modules(prefix=prefix) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, tensor in module._own_tensors(kind):
-                if seen.setdefault(place_of(tensor), tensor) is tensor:
+                place = place_of(tensor)
+                if place not in seen:
+                    seen[place] = tensor  # alive, so that its place is not reused
                     yield f"{path}.{name}" if path else name, tensor
 
     def named_parameters(
@@ -322,6 +329,9 @@ def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
     made: Any
     if isinstance(value, ScriptObject):
         made = memo[id(value)] = ScriptObject(value.type, [None] * len(value.slots))
+        if {"__getstate__", "__setstate__"} <= value.type.methods.keys():
+            _restore(made, value, memo)
+            return made
         slots = memo.setdefault(SNAPSHOT, Snapshot()).slots(value)
         made.slots[:] = [deep_copy(v, memo) for v in slots]
         return made
@@ -339,6 +349,15 @@ def deep_copy(value: Any, memo: dict[Any, Any]) -> Any:
         return value
     memo[id(value)] = made
     return made
+
+
+def _restore(made: ScriptObject, value: ScriptObject, memo: dict[Any, Any]) -> None:
+    """Let a new object take a copy of another's state, by the methods that its class has for it."""
+    from ..interpreter.engine import engine
+
+    methods = value.type.methods
+    state = deep_copy(engine("python").run(methods["__getstate__"], (value,)), memo)
+    engine("python").run(methods["__setstate__"], (made, state))
 
 
 def _copy_tensor(value: Tensor, memo: dict[Any, Any]) -> Tensor:

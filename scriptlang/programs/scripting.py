@@ -96,9 +96,17 @@ class _Taking:
         try:
             return convert(self.shared(value), a.type)
         except Mismatch as e:
+            lacks = ""
+            if isinstance(a.type, T.InterfaceType):
+                lacks = (
+                    f", which is not compatible with interface {a.type.annotation}, or the value "
+                    "is not a TorchScript compatible type"
+                )
             raise CompileError(
-                f"{a.name!r} of {owner.short_name} is declared as {a.type.annotation}, but holds "
-                f"{type_name(value)}" + (f" ({type_name(e.value)}{e.path})" if e.path else ""),
+                f"Could not cast attribute {a.name!r} of {owner.short_name} to type "
+                f"{a.type.annotation}: it holds {type_name(value)}"
+                + (f" ({type_name(e.value)}{e.path})" if e.path else "")
+                + lacks,
                 place_of(owner),
                 "change the annotation or the value",
             ) from None

@@ -80,9 +80,9 @@ def test_objects(obj, wanted):
 @pytest.mark.parametrize(
     "text, message",
     [
-        ("List", "needs the types"),
+        ("List", "without a contained type"),
         ("Tuple[int, ...]", "any length"),
-        ("Foo", "unknown type 'Foo'"),
+        ("Foo", "Unknown type name 'Foo'"),
         ("3", "not a type"),
         ("int[str]", "takes no type arguments"),
         ("Dict[str]", "wrong number"),

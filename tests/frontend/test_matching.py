@@ -83,7 +83,7 @@ def test_optional_binds_its_variable():
 
 
 @pytest.mark.parametrize(
-    "kwargs, why", [({"other": T.INT}, "is given twice"), ({"beta": T.INT}, "is unknown")]
+    "kwargs, why", [({"other": T.INT}, "specified twice"), ({"beta": T.INT}, "beta unknown")]
 )
 def test_keywords(kwargs, why):
     named = {n: (t, False) for n, t in kwargs.items()}

@@ -173,7 +173,7 @@ class ChosenWithoutInterface(ChosenAtRunTime):
 
 
 def test_a_variable_index_without_an_interface_is_refused():
-    with pytest.raises(CompileError, match="not known at compile time"):
+    with pytest.raises(CompileError, match="Expected integer literal for index"):
         jit.script(ChosenWithoutInterface())
 
 
@@ -267,7 +267,7 @@ def test_ignored_methods_run_in_python_and_cannot_be_saved():
     scripted = jit.script(Ignoring())
     assert scripted(tensor(2, 1)).tolist() == [4.0, 7.0]
     assert scripted.in_python(tensor(2, 1)).tolist() == [3.0, 6.0]
-    with pytest.raises(scriptlang.ArchiveError, match="in_python is a Python function"):
+    with pytest.raises(scriptlang.ArchiveError, match="export Python function call 'in_python'"):
         scripted.save(io.BytesIO())
 
 
@@ -316,7 +316,7 @@ def test_hooks_run_around_forward():
 def test_a_hook_has_to_fit_forward():
     m = Hooked()
     m.register_forward_hook(wrong)
-    with pytest.raises(CompileError, match="arguments of forward are"):
+    with pytest.raises(CompileError, match="wrong inner types for the input"):
         jit.script(m)
 
 
@@ -336,7 +336,7 @@ def test_a_submodule_behind_an_interface_can_be_swapped():
     assert scripted(tensor(1)).tolist() == [2.0]
     scripted.step = jit.script(ShiftedScale(2.0))
     assert scripted(tensor(1)).tolist() == [3.0]
-    with pytest.raises(RuntimeError, match="cannot be set to"):
+    with pytest.raises(RuntimeError, match="is not compatible with interface"):
         scripted.step = jit.script(nn.Linear(2, 2))
 
 
@@ -365,7 +365,7 @@ def test_attributes_are_checked_when_they_are_set():
     scripted = jit.script(Scale())
     scripted.by = 4
     assert scripted(tensor(1)).tolist() == [4.0]
-    with pytest.raises(RuntimeError, match="is a float"):
+    with pytest.raises(RuntimeError, match="value of type 'float'"):
         scripted.by = "text"
 
 
@@ -468,7 +468,7 @@ def test_methods_with_stars_where_every_call_is_known():
 
 
 def test_a_forward_with_stars_cannot_be_called_from_outside():
-    with pytest.raises(CompileError, match="must be in the program"):
+    with pytest.raises(CompileError, match="variable number of arguments"):
         scriptlang.script(Stars())
 
 
@@ -531,6 +531,6 @@ class HoldsAHolder(nn.Module):
 
 
 def test_an_object_with_a_wrong_attribute_is_shown_at_its_class():
-    with pytest.raises(CompileError, match="'value' of HoldsATensor is declared as Tensor") as e:
+    with pytest.raises(CompileError, match="'value' of HoldsATensor to type Tensor") as e:
         scriptlang.script(HoldsAHolder())
     assert e.value.span.text == "class HoldsATensor"

@@ -128,7 +128,7 @@ LOOKED_AT = {
     "number": lambda x: x * x.sum().item(),
     "NumPy array": lambda x: x + torch.from_numpy(x.numpy()),
     "list": lambda x: x * x.tolist()[0],
-    "length": lambda x: x * len(x),
+    "Using len": lambda x: x * len(x),
 }
 
 
@@ -159,7 +159,7 @@ def test_recordings_that_differ():
     def draws(x):
         return x + torch.from_numpy(np.random.rand(2).astype(np.float32))
 
-    with pytest.raises(TracingCheckError, match="another value each time"):
+    with pytest.raises(TracingCheckError, match="differed in value across invocations"):
         torch.jit.trace(draws, x(2))
 
 

@@ -256,8 +256,13 @@ class StatefulModule:
             local["assign_to_params_buffers"] = True
         self._load_from_state_dict(state, prefix, local, True, missing, unexpected, errors)
         for name, module in self._modules.items():
-            if module is not None:
-                inside = f"{prefix}{name}."
+            inside = f"{prefix}{name}."
+            if module is not None and not isinstance(module, StatefulModule):  # a ScriptModule
+                own = {k[len(inside) :]: v for k, v in state.items() if k.startswith(inside)}
+                lacks, strange = module.load_state_dict(own, strict=False)
+                missing += [inside + key for key in lacks]
+                unexpected += [inside + key for key in strange]
+            elif module is not None:
                 module._load(
                     {k: v for k, v in state.items() if k.startswith(inside)},
                     inside,
