@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/as_size.h"
+#include "../../kernels/as_size.h"
 #include "dtype.h"
 #include "error.h"
 
