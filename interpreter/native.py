@@ -38,7 +38,8 @@ def load() -> tuple[ModuleType | None, str]:
 
 
 def create(name: str, values: list[Any]) -> Any:
-    """The tensor that an operator makes of numbers; None where the engine refuses them."""
+    """The tensor that an operator makes of numbers; None where the engine refuses them: the caller
+    asks the Python engine then, which tells why."""
     native, _ = load()
     assert native is not None
     if default_generator.is_ahead:

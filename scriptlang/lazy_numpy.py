@@ -26,6 +26,11 @@ else:
     np.__getattr__ = _attribute
 
 
+def is_loaded() -> bool:
+    """Whether numpy was imported, here or by the user."""
+    return "numpy" in sys.modules
+
+
 def is_array(value: Any) -> bool:
     """Whether a value is a numpy array; nothing is, as long as numpy is not loaded."""
     return isinstance(value, _class("ndarray"))

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import math
-import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from .lazy_numpy import is_array, np
+from .lazy_numpy import is_array, is_loaded, np
 
 if TYPE_CHECKING:
     from .tensors import Tensor
@@ -133,7 +132,7 @@ FORMATS = {
 def view_without_numpy(tensor: Tensor) -> memoryview[Any] | None:
     """The elements of a tensor in memory of the native engine, in its shape; None for a tensor that
     only numpy can read, and once numpy is loaded."""
-    if "numpy" in sys.modules:
+    if is_loaded():
         return None
     storage, size, dtype = tensor._storage, tensor._size, tensor.dtype
     code = FORMATS.get(dtype.name)

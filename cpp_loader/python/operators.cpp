@@ -101,6 +101,22 @@ std::vector<std::string> custom_operators() {
   return texts;
 }
 
+// Runs an operator on Python values; `count` results.
+std::vector<Value> results_of(const OpEntry& entry, const nb::list& arguments, size_t count) {
+  ToNative to_native;
+  std::vector<Value> values, results(count);
+  for (nb::handle argument : arguments) values.push_back(to_native(argument));
+  Context context;
+  context.threads = kernels::thread_count();
+  context.grad_enabled = grad_enabled;
+  context.generator = &default_generator();
+  {
+    WithoutPython released;
+    entry.run(context, Args(values.data(), int(values.size())), results.data());
+  }
+  return results;
+}
+
 nb::tuple call_operator(const std::string& name, nb::list arguments) {
   const OpEntry* entry = find_custom(name);
   if (!entry) raise(ErrorKind::ValueError, "nobody has registered ", name);
@@ -109,20 +125,11 @@ nb::tuple call_operator(const std::string& name, nb::list arguments) {
     raise(ErrorKind::TypeError, name, " takes ", schema.arguments.size(), " arguments, not ",
           arguments.size());
   }
-  ToNative to_native;
-  std::vector<Value> values, results(schema.returns.size());
-  for (nb::handle argument : arguments) values.push_back(to_native(argument));
-  Context context;
-  context.threads = kernels::thread_count();
-  context.grad_enabled = grad_enabled;
-  context.generator = &default_generator();
-  {
-    WithoutPython released;
-    entry->run(context, Args(values.data(), int(values.size())), results.data());
-  }
   ToPython to_python;
   nb::list given;
-  for (const Value& result : results) given.append(to_python(result));
+  for (const Value& result : results_of(*entry, arguments, schema.returns.size())) {
+    given.append(to_python(result));
+  }
   return nb::tuple(given);
 }
 
@@ -132,18 +139,7 @@ nb::object create(const std::string& name, nb::list arguments) {
   if (!entry || schema_of(*entry).arguments.size() != arguments.size()) {
     raise(ErrorKind::ValueError, "no operator ", name, " takes ", arguments.size(), " arguments");
   }
-  ToNative to_native;
-  std::vector<Value> values;
-  for (nb::handle argument : arguments) values.push_back(to_native(argument));
-  Context context;
-  context.threads = kernels::thread_count();
-  context.generator = &default_generator();
-  Value result;
-  {
-    WithoutPython released;
-    entry->run(context, Args(values.data(), int(values.size())), &result);
-  }
-  return ToPython()(result);
+  return ToPython()(results_of(*entry, arguments, 1)[0]);
 }
 
 // Opens a plug-in. Returns (status, message); status 0 means success.

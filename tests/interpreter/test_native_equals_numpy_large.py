@@ -373,3 +373,20 @@ def test_transforms_of_real_numbers(points, dtype):
         for norm in (None, "ortho", "forward"):
             agree("fft_fft", x, points, dim, norm, tolerance=1e-3)
             agree("fft_ifft", turned(x, 1, 0, 2), points, dim, norm, tolerance=1e-3)
+
+
+@pytest.mark.parametrize("causal", [False, True])
+@pytest.mark.parametrize("masked", [False, True])
+@pytest.mark.parametrize(("rows", "keys"), [(300, 700), (700, 300), (129, 257), (40, 520)])
+def test_recorded_attention_in_blocks(rows, keys, masked, causal):
+    """More rows and keys than the native kernel takes at a time; pairs of heads share keys."""
+    q, g = normal(1, 4, rows, 20, dtype="float64"), normal(1, 4, rows, 20, dtype="float64", seed=1)
+    k, v = (normal(1, 2, keys, 20, dtype="float64", seed=n) for n in (2, 3))
+    mask = normal(rows, keys, dtype="float64", seed=4) if masked else None
+    if mask is not None:
+        mask._array[rows // 2] = -np.inf
+    name = "_scaled_dot_product_flash_attention_for_cpu"
+    more = {"attn_mask": mask, "scale": 0.2}
+    agree(name, q, k, v, 0.0, causal, tolerance=1e-12, **more)
+    out, sums = operator(name).kernel(q, k, v, 0.0, causal, mask, 0.2)
+    agree(f"{name}_backward", g, q, k, v, out, sums, 0.0, causal, tolerance=1e-11, **more)

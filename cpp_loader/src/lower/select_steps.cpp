@@ -176,6 +176,7 @@ bool Lowering::take_constant_list(int64_t position, Value* list) {
   Ref<List> made = List::make({}, step.type->elements[0]);
   for (int32_t k = 0; k < step.c; ++k) made->push(*constant_of(draft_->fills[size_t(step.x + k)]));
   *list = made;
+  list->publish();                           // threads share it
   set_tags(home(position), kUncountedTags);  // as it was before
   out_->erase(out_->begin() + e.list);
   producer_ = Producer();

@@ -103,40 +103,41 @@ void pack_straight(const Tensor& t, int64_t b, int64_t h, int64_t first, int64_t
   kernels::kernels().gemm<T>().pack(count, t.size(3), at<T>(t, b, h, first), t.stride(2), 1, to);
 }
 
-// c = a b, or c += a b, for a packed b.
+// c = a b, or c += a b. The caller says where b lies, packed or not.
 template <class T>
-void multiply(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, const T* packed, T* c,
-              int64_t c_row, bool adds) {
+kernels::Gemm<T> product(int64_t m, int64_t n, int64_t k, const T* a, int64_t a_row, T* c,
+                         int64_t c_row, bool adds) {
   kernels::Gemm<T> g;
   g.m = m;
   g.n = n;
   g.k = k;
   g.a = a;
   g.a_row = a_row;
-  g.packed_b = packed;
   g.c = c;
   g.c_row = c_row;
   g.start = adds ? kernels::Start::kResult : kernels::Start::kZero;
+  return g;
+}
+
+template <class T>
+void multiply(kernels::Gemm<T> g, const T* packed) {
+  g.packed_b = packed;
   kernels::kernels().gemm<T>().multiply(g);
 }
 
-// c = a^T b, or c += a^T b, for a [k][m] and b [k][n].
 template <class T>
-void multiply_turned(int64_t m, int64_t n, int64_t k, const T* a, const T* b, int64_t b_row, T* c,
-                     int64_t c_row, bool adds) {
-  kernels::Gemm<T> g;
-  g.m = m;
-  g.n = n;
-  g.k = k;
-  g.a = a;
-  g.a_row = 1;
-  g.a_column = m;
+void multiply(kernels::Gemm<T> g, const T* b, int64_t b_row) {
   g.b = b;
   g.b_row = b_row;
-  g.c = c;
-  g.c_row = c_row;
-  g.start = adds ? kernels::Start::kResult : kernels::Start::kZero;
   kernels::kernels().gemm<T>().multiply(g);
+}
+
+// The same product of a matrix [k][m], turned.
+template <class T>
+kernels::Gemm<T> turned(kernels::Gemm<T> g) {
+  g.a_row = 1;
+  g.a_column = g.m;
+  return g;
 }
 
 // Adds the mask to the scores of a row for keys [first, first + count), and hides those that the
@@ -205,31 +206,19 @@ void head_forward(const Flash& f, int64_t b, int64_t h, int64_t from, int64_t to
   T* sums = log_sums.data<T>() + b * log_sums.stride(0) + h * log_sums.stride(1);
   for (int64_t first = from; first < to; first += tall) {
     const int64_t rows = std::min(tall, to - first), n = f.seen(first + rows - 1);
-    multiply(rows, n, f.width, at<T>(f.q, b, h, first), f.q.stride(2), keys, weights, n, false);
+    multiply(product(rows, n, f.width, at<T>(f.q, b, h, first), f.q.stride(2), weights, n, false),
+             keys);
     Rows<T>::scale_shift(rows * n, weights, T(f.scale), T(0), weights);
     for (int64_t r = 0; r < rows; ++r) hide(f, b, h, first + r, 0, n, weights + r * n);
     weigh(rows, n, weights, logs);
     for (int64_t r = 0; r < rows; ++r) sums[(first + r) * log_sums.stride(2)] = logs[r];
     for (int64_t key = 0; key < n; key += kChunk) {
-      // A packed chunk has to be read to its end; what is not seen has weight 0.
+      // A packed chunk can only be read to its end.
       const int64_t count = std::min(kChunk, f.keys - key), there = std::min(count, n - key);
-      if (there == count) {
-        multiply(rows, f.width, count, weights + key, n, values + key / kChunk * of_chunk,
-                 at<T>(y, b, h, first), y.stride(2), key > 0);
-        continue;
-      }
-      kernels::Gemm<T> g;
-      g.m = rows;
-      g.n = f.width;
-      g.k = there;
-      g.a = weights + key;
-      g.a_row = n;
-      g.b = at<T>(f.v, b, kept, key);
-      g.b_row = f.v.stride(2);
-      g.c = at<T>(y, b, h, first);
-      g.c_row = y.stride(2);
-      g.start = key > 0 ? kernels::Start::kResult : kernels::Start::kZero;
-      kernels::kernels().gemm<T>().multiply(g);
+      const auto g = product(rows, f.width, there, weights + key, n, at<T>(y, b, h, first),
+                             y.stride(2), key > 0);
+      if (there == count) multiply(g, values + key / kChunk * of_chunk);
+      else multiply(g, at<T>(f.v, b, kept, key), f.v.stride(2));
     }
   }
 }
@@ -248,14 +237,12 @@ void go_forward(const Flash& f, const Tensor& y, const Tensor& log_sums) {
   });
 }
 
-// The gradients of one head of the query, of its keys and values.
 struct Back {
   Tensor y, log_sums, of_y;  // the results of the forward pass, and the gradient of y
-  Tensor of_q, of_k, of_v;
+  Tensor of_q, of_k, of_v;   // the gradients to compute
 };
 
-// Sums for all rows of a head the products of y and its gradient: what a softmax's gradient
-// subtracts.
+// The dot products of the rows of y and of its gradient, which the gradient of a softmax subtracts.
 template <class T>
 void dots(const Flash& f, const Back& t, int64_t b, int64_t h, T* to) {
   for (int64_t r = 0; r < f.rows; ++r) {
@@ -272,12 +259,12 @@ template <class T>
 void head_back(const Flash& f, const Back& t, int64_t b, int64_t h) {
   const int64_t kept = h / f.shared, chunk = std::min(kChunk, f.keys);
   const int64_t tall = std::min(kBlock, f.rows);
-  const int64_t turned = packed_size<T>(f.width, chunk), straight = packed_size<T>(chunk, f.width);
-  kernels::Scratch space(sizeof(T) * uint64_t(2 * turned + straight + 2 * tall * chunk + f.rows));
+  const int64_t across = packed_size<T>(f.width, chunk), along = packed_size<T>(chunk, f.width);
+  kernels::Scratch space(sizeof(T) * uint64_t(2 * across + along + 2 * tall * chunk + f.rows));
   T* turned_keys = space.as<T>();
-  T* turned_values = turned_keys + turned;
-  T* keys = turned_values + turned;
-  T* weights = keys + straight;
+  T* turned_values = turned_keys + across;
+  T* keys = turned_values + across;
+  T* weights = keys + along;
   T* of_scores = weights + tall * chunk;
   T* row_dots = of_scores + tall * chunk;
   dots(f, t, b, h, row_dots);
@@ -293,8 +280,8 @@ void head_back(const Flash& f, const Back& t, int64_t b, int64_t h) {
     // The rows before the first that sees a key of the chunk are left out.
     for (int64_t first = f.causal ? key / tall * tall : 0; first < f.rows; first += tall) {
       const int64_t rows = std::min(tall, f.rows - first);
-      multiply(rows, n, f.width, at<T>(f.q, b, h, first), f.q.stride(2), turned_keys, weights, n,
-               false);
+      const T* q = at<T>(f.q, b, h, first);
+      multiply(product(rows, n, f.width, q, f.q.stride(2), weights, n, false), turned_keys);
       for (int64_t r = 0; r < rows; ++r) {
         T* row = weights + r * n;
         Rows<T>::scale_shift(n, row, T(f.scale), -logs[(first + r) * t.log_sums.stride(2)], row);
@@ -302,19 +289,21 @@ void head_back(const Flash& f, const Back& t, int64_t b, int64_t h) {
       }
       exponentials(rows * n, weights);
       const T* of_y = at<T>(t.of_y, b, h, first);
-      multiply_turned(n, f.width, rows, weights, of_y, t.of_y.stride(2), of_v, t.of_v.stride(2),
-                      adds);
-      multiply(rows, n, f.width, of_y, t.of_y.stride(2), turned_values, of_scores, n, false);
+      multiply(turned(product(n, f.width, rows, weights, 0, of_v, t.of_v.stride(2), adds)), of_y,
+               t.of_y.stride(2));
+      multiply(product(rows, n, f.width, of_y, t.of_y.stride(2), of_scores, n, false),
+               turned_values);
       for (int64_t r = 0; r < rows; ++r) {
         const T* weight = weights + r * n;
         T* row = of_scores + r * n;
         functions.combine(n, row, weight, weight, T(f.scale), -row_dots[first + r] * T(f.scale),
                           T(0), row);
       }
-      multiply(rows, f.width, n, of_scores, n, keys, at<T>(t.of_q, b, h, first), t.of_q.stride(2),
-               key > 0);
-      multiply_turned(n, f.width, rows, of_scores, at<T>(f.q, b, h, first), f.q.stride(2), of_k,
-                      t.of_k.stride(2), adds);
+      multiply(product(rows, f.width, n, of_scores, n, at<T>(t.of_q, b, h, first), t.of_q.stride(2),
+                       key > 0),
+               keys);
+      multiply(turned(product(n, f.width, rows, of_scores, 0, of_k, t.of_k.stride(2), adds)), q,
+               f.q.stride(2));
       adds = true;
     }
     for (int64_t i = 0; i < n && !adds; ++i) {  // no row sees these keys

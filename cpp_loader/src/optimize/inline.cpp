@@ -170,12 +170,11 @@ class Inliner {
     }
     return false;
   }
-  // Emits an instruction that makes an empty dict.
-  void push_empty(const Instruction& i, const Copy& copy, size_t pc) {
+  // Pushes what is known of the new empty dict that the last instruction pushes.
+  void push_empty_dict() {
     Fact fact;
     fact.not_none = fact.empty_dict = true;
-    fact.at = int64_t(out_.code.size());
-    emit(i, copy, pc);
+    fact.at = int64_t(out_.code.size()) - 1;
     stack_.push_back(fact);
   }
 
@@ -269,7 +268,10 @@ class Inliner {
         return true;
       case Opcode::LOAD: {
         auto delayed = copy->delayed.find(i.x);
-        if (delayed != copy->delayed.end()) return push_empty(delayed->second, *copy, pc), true;
+        if (delayed != copy->delayed.end()) {
+          emit(delayed->second, *copy, pc);
+          return push_empty_dict(), true;
+        }
         Fact fact = copy->registers[size_t(i.x)];
         if (fact.constant >= 0) return push_constant(fact.constant, *copy, pc), true;
         fact.at = int64_t(out_.code.size());
@@ -342,10 +344,8 @@ class Inliner {
       case Opcode::DICT_CONSTRUCT:
         if (i.n != 0) break;
         plain_step(copy, pc, i);
-        stack_.back() = Fact();
-        stack_.back().not_none = stack_.back().empty_dict = true;
-        stack_.back().at = int64_t(out_.code.size()) - 1;
-        return true;
+        pop();
+        return push_empty_dict(), true;
       case Opcode::OP_ONE:
       case Opcode::OP: {
         const bool empty = !stack_.empty() && stack_.back().empty_dict;

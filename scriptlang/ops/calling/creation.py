@@ -6,7 +6,6 @@ import numpy takes longer than to load a model and to call it once.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -40,11 +39,10 @@ def requiring_grad(make: Callable[..., Any]) -> Callable[..., Any]:
 def natively(name: str, values: Sequence[Any]) -> Tensor | None:
     """The tensor that an operator makes of numbers, if the native engine shall make it, else None.
 
-    It is for a process without numpy. Where the engine fails, the Python engine tells the error.
+    For a process that has not loaded numpy. Where the engine fails, the Python engine tells why.
     """
     if (
         not creators
-        or "numpy" in sys.modules
         or calls.tracer is not None
         or calls.recorder is not None
         or any(isinstance(value, Tensor) for value in values)

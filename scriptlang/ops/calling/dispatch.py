@@ -6,7 +6,6 @@ is active, it makes the call, so that it can record it.
 
 from __future__ import annotations
 
-import sys
 from collections import namedtuple
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -14,6 +13,7 @@ from typing import Any
 from ... import dtypes
 from ... import types as T
 from ...errors import MissingOperatorError
+from ...lazy_numpy import is_loaded as numpy_is_loaded
 from ...objects import Device
 from ...schema import Argument, Schema
 from ...tensors import Tensor, as_tensor
@@ -79,7 +79,7 @@ def kind_of(value: Any) -> tuple[Any, ...] | type:
 
 def run(op: table.Operator, values: list[Any]) -> Any:
     """Run one overload on all its arguments, through the tracer if there is one."""
-    if "numpy" not in sys.modules and is_creation(op.text):
+    if not numpy_is_loaded() and is_creation(op.text):
         made = natively(op.qualified_name, values)
         if made is not None:
             return made

@@ -7,11 +7,11 @@ definitions.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 from ... import dtypes
+from ...lazy_numpy import is_loaded as numpy_is_loaded
 from ...lazy_numpy import np
 from ...tensors import Size, Tensor
 from ...tensors import as_tensor as shared_tensor
@@ -164,7 +164,7 @@ def tensor(
     place(device)
     code = None if dtype is None else chosen_dtype("tensor", dtype).code
     made = None
-    if "numpy" not in sys.modules and is_regular(data):
+    if not numpy_is_loaded() and is_regular(data):
         overload = "" if isinstance(data, list) else f".{type(data).__name__}"
         made = natively(f"aten::tensor{overload}", (data, code, None, False))
     if made is None:
