@@ -11,7 +11,7 @@ from typing import Any, Iterator
 from ...tensor_types import typename
 from ...tensors import Tensor
 from ..parameter import Parameter
-from .module import Module, indented, is_compiled
+from .module import Module, indented, is_submodule
 
 
 class _Sequence(Module):
@@ -55,7 +55,7 @@ class _Sequence(Module):
         return self
 
     def insert(self, index: int, module: Module) -> Any:
-        if not (isinstance(module, Module) or is_compiled(module)):
+        if not is_submodule(module):
             raise AssertionError(f"module should be of type: {Module}")
         if not -len(self) <= index <= len(self):
             raise IndexError(f"Index out of range: {index}")

@@ -122,7 +122,7 @@ class Module(HookedModule, StatefulModule):
         self._parameters[name] = param
 
     def add_module(self, name: str, module: Module | None) -> None:
-        if not (isinstance(module, (Module, type(None))) or is_compiled(module)):
+        if module is not None and not is_submodule(module):
             raise TypeError(f"{typename(module)} is not a Module subclass")
         self._check_name("module", name, self._modules)
         self._modules[name] = module
@@ -138,7 +138,7 @@ class Module(HookedModule, StatefulModule):
 
     def __setattr__(self, name: str, value: Any) -> None:
         kind = next((k for k in KINDS if isinstance(value, k)), None)
-        if kind is None and is_compiled(value):
+        if kind is None and is_submodule(value):
             kind = Module
         if kind is not None:
             record, what = KINDS[kind]
@@ -205,7 +205,7 @@ class Module(HookedModule, StatefulModule):
             if not hasattr(module, part):
                 raise AttributeError(f"{module._get_name()} has no attribute `{part}`")
             module = getattr(module, part)
-            if not (isinstance(module, Module) or is_compiled(module)):
+            if not is_submodule(module):
                 raise AttributeError(f"`{part}` is not an nn.Module")
         return module
 
@@ -214,7 +214,7 @@ class Module(HookedModule, StatefulModule):
         Raises ValueError, AttributeError."""
         if target == "":
             raise ValueError("Cannot set the submodule without a target name!")
-        if not (isinstance(module, Module) or is_compiled(module)):
+        if not is_submodule(module):
             raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
         path, _, name = target.rpartition(".")
         parent = self.get_submodule(path)
@@ -428,9 +428,11 @@ class Module(HookedModule, StatefulModule):
         return f"{self._get_name()}({inside}\n)" if inside else f"{self._get_name()}()"
 
 
-def is_compiled(value: Any) -> bool:
-    """Whether a value is a ScriptModule, which may be a submodule, too."""
-    return hasattr(type(value), "_object_") and hasattr(type(value), "named_modules")
+def is_submodule(value: Any) -> bool:
+    """Whether a value may be a submodule: a Module or a ScriptModule."""
+    cls = type(value)
+    is_compiled = hasattr(cls, "_object_") and hasattr(cls, "named_modules")
+    return isinstance(value, Module) or is_compiled
 
 
 KINDS: dict[type, tuple[str, str]] = {
