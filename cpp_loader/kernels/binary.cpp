@@ -213,6 +213,20 @@ T alpha(const double* p) {
   }
 }
 
+// The derivatives of gelu and of its approximation by tanh.
+template <class T>
+T gelu_slope(T x) {
+  T below = T(0.5) * (T(1) + std::erf(x * T(0.70710678118654752440)));
+  return below + x * T(0.39894228040143267794) * std::exp(T(-0.5) * x * x);
+}
+template <class T>
+T gelu_tanh_slope(T x) {
+  constexpr T kWidth = T(0.79788456080286535588), kCubic = T(0.044715);
+  T inner = std::tanh(kWidth * (x + kCubic * x * x * x));
+  T steep = kWidth * (T(1) + T(3) * kCubic * x * x);
+  return T(0.5) * (T(1) + inner) + T(0.5) * x * (T(1) - inner * inner) * steep;
+}
+
 // X(name, formula of x and y)
 // clang-format off
 #define SL_ANY_BINARY(X)                                \
@@ -242,7 +256,9 @@ T alpha(const double* p) {
   X(copysign, std::copysign(x, y))                      \
   X(logaddexp, log_add_exp(x, y))                       \
   X(logaddexp2, log_add_exp2(x, y))                     \
-  X(xlogy, xlogy(x, y))
+  X(xlogy, xlogy(x, y))                                 \
+  X(gelu_back, x * gelu_slope(y))                       \
+  X(gelu_tanh_back, x * gelu_tanh_slope(y))
 // clang-format on
 
 // Computed in double precision and rounded once. Polynomials are in isa/special_loops.cpp.

@@ -65,6 +65,7 @@ struct LoopRow {
   X(logaddexp2) X(xlogy) X(nextafter) X(heaviside) X(gcd) X(lcm) X(bitwise_and) X(bitwise_or)    \
   X(bitwise_xor) X(lshift) X(rshift) X(eq) X(ne) X(lt) X(le) X(gt) X(ge) X(logical_and)          \
   X(logical_or) X(logical_xor) X(prelu) X(squared_difference) X(rounded_corner)                  \
+  X(gelu_back) X(gelu_tanh_back)                                                                 \
   SL_SPECIAL_BINARY_NAMES(X)
 // clang-format on
 

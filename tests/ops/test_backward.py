@@ -48,6 +48,13 @@ def activations(g, x):
         yield call(name, g, x, 0.5)
     yield call("leaky_relu_backward", g, x, 0.1, False)
     yield call("_prelu_kernel_backward", g, x, A.normal(1, 4))
+    for how in ("none", "tanh"):
+        yield call("gelu_backward", A.normal(3, 40), A.normal(3, 40) * 4, approximate=how)
+        yield call("gelu_backward", g, A.normal(3, 4, dtype="float64"), approximate=how)
+        yield call("gelu_backward", g.astype("float16"), x.astype("float16"), approximate=how)
+    yield call("gelu_backward", g[0], np.array([np.inf, -np.inf, np.nan, 1e30], "float32"))
+    yield call("gelu_backward", g, x, approximate="erf")
+    yield call("gelu_backward", A.integers(0, 5, 4), A.integers(0, 5, 4))
 
 
 def losses():

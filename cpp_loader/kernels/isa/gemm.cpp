@@ -41,14 +41,15 @@ int64_t packed_size(int64_t k, int64_t n) {
   return ceil_div(n, kPanel<T>) * kPanel<T> * k;
 }
 
-// Packs one panel: `width` columns and rows [0, k) of B, padded with zeros.
-template <class T>
-SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64_t column, T* out) {
+// Packs one panel of B: `width` columns, which are all if it is `Whole`, and rows [0, k). Missing
+// columns are zero.
+template <class T, bool Whole>
+SL_INLINE void pack_columns(int64_t k, int width, const T* b, int64_t row, int64_t column, T* out) {
   constexpr int W = kLanes<T>;
   if (column == 1) {
     for (int64_t p = 0; p < k; ++p, out += kPanel<T>, b += row) {
       SL_UNROLL for (int j = 0; j < kTileVectors; ++j) {
-        store(out + j * W, load_first(b + j * W, width - j * W));
+        store(out + j * W, Whole ? load(b + j * W) : load_first(b + j * W, width - j * W));
       }
     }
     return;
@@ -59,7 +60,11 @@ SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64
       SL_UNROLL for (int j = 0; j < kTileVectors; ++j) {
         Vector<T> square[W];
         SL_UNROLL for (int r = 0; r < W; ++r) {
-          square[r] = j * W + r < width ? load(b + (j * W + r) * column + p) : Vector<T>{};
+          const T* from = b + (j * W + r) * column + p;
+          square[r] = Whole || j * W + r < width ? load(from) : Vector<T>{};
+          // The next panel, into the second-level cache: in the first one, rows that lie 2 KB apart
+          // would push each other out.
+          __builtin_prefetch(from + kPanel<T> * column, 0, 2);
         }
         transpose<T>(square);
         SL_UNROLL for (int r = 0; r < W; ++r) store(out + (p + r) * kPanel<T> + j * W, square[r]);
@@ -68,9 +73,14 @@ SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64
   }
   for (; p < k; ++p) {
     for (int j = 0; j < kPanel<T>; ++j) {
-      out[p * kPanel<T> + j] = j < width ? b[p * row + j * column] : T(0);
+      out[p * kPanel<T> + j] = Whole || j < width ? b[p * row + j * column] : T(0);
     }
   }
+}
+template <class T>
+SL_NOINLINE void pack_panel(int64_t k, int width, const T* b, int64_t row, int64_t column, T* out) {
+  if (width == kPanel<T>) pack_columns<T, true>(k, width, b, row, column, out);
+  else pack_columns<T, false>(k, width, b, row, column, out);
 }
 
 // Packs panels of a B whose rows are contiguous, some at a time, so that memory is read in order.
@@ -94,22 +104,28 @@ SL_NOINLINE void pack_contiguous(int64_t k, int64_t panels, const T* b, int64_t 
   }
 }
 
+// Packs panels [begin, end) of a B with n columns.
+template <class T>
+void pack_panels(int64_t k, int64_t n, const T* b, int64_t row, int64_t column, int64_t begin,
+                 int64_t end, T* out) {
+  int64_t p = begin;
+  if (column == 1 && min_of(end, n / kPanel<T>) > begin) {
+    p = min_of(end, n / kPanel<T>);
+    pack_contiguous(k, p - begin, b + begin * kPanel<T>, row, out);
+  }
+  for (; p < end; ++p) {
+    int width = static_cast<int>(min_of(kPanel<T>, n - p * kPanel<T>));
+    pack_panel(k, width, b + p * kPanel<T> * column, row, column,
+               out + (p - begin) * kPanel<T> * k);
+  }
+}
+
 template <class T>
 void pack(int64_t k, int64_t n, const T* b, int64_t row, int64_t column, T* packed) {
   int64_t panels = ceil_div(n, kPanel<T>);
   int64_t grain = max_of(1, 64 * 1024 / max_of(1, k * kPanel<T>));
   parallel_for(panels, grain, [&](int64_t begin, int64_t end) {
-    if (column == 1) {
-      const int64_t whole = min_of(end, n / kPanel<T>) - begin;
-      if (whole > 0) {
-        pack_contiguous(k, whole, b + begin * kPanel<T>, row, packed + begin * kPanel<T> * k);
-        begin += whole;
-      }
-    }
-    for (int64_t p = begin; p < end; ++p) {
-      int width = static_cast<int>(min_of(kPanel<T>, n - p * kPanel<T>));
-      pack_panel(k, width, b + p * kPanel<T> * column, row, column, packed + p * kPanel<T> * k);
-    }
+    pack_panels(k, n, b, row, column, begin, end, packed + begin * kPanel<T> * k);
   });
 }
 
@@ -445,11 +461,7 @@ void multiply_piece(const Gemm<T>& g, int64_t first, int64_t last, T* space) {
   part.c = g.c + column;
   if (g.added) part.added = g.added + column;
   if (g.start == Start::kColumnBias) part.bias = g.bias + column;
-  for (int64_t p = first; p < last; ++p) {
-    int width = static_cast<int>(min_of(kPanel<T>, g.n - p * kPanel<T>));
-    pack_panel(g.k, width, g.b + p * kPanel<T> * g.b_column, g.b_row, g.b_column,
-               space + (p - first) * kPanel<T> * g.k);
-  }
+  pack_panels(g.k, g.n, g.b, g.b_row, g.b_column, first, last, space);
   part.packed_b = space;
   if (g.m <= kTileRows && g.a_column == 1) multiply_flat(part, 0, last - first);
   else multiply_block(part, 0, g.m, 0, last - first);

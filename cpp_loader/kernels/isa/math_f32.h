@@ -269,6 +269,31 @@ SL_INLINE V gelu_tanh_f32(V x) {
   return x * 0.5f * (tanh_f32((x * x * x * 0.044715f + x) * 0.79788456f) + 1.0f);
 }
 
+// The derivative of gelu, c + x d with the normal distribution c and its density d. For x < 0 that
+// is e^(-x^2/2) (p(-x) + x / sqrt(2 pi)), where p(u) = erfc(u / sqrt(2)) e^(u^2/2) / 2 is a
+// polynomial; beyond 4.5 its share is less than a float can tell.
+template <class V>
+SL_INLINE V gelu_slope_f32(V x) {
+  V u = absolute(x), t = at_most(u, all_lanes<V>(4.5f));
+  V square = t * t, fourth = square * square;
+  V a = t * -0.39893704652786255f + 0.4999999403953552f;
+  V b = t * -0.13254593312740326f + 0.2499234676361084f;
+  V c = t * -0.024416828528046608f + 0.061231646686792374f;
+  V d = t * -0.0020141922868788242f + 0.008021427318453789f;
+  V g = t * -3.694968472700566e-05f + 0.0003510161186568439f;
+  V p = fourth * (fourth * (square * 1.7436919961255626e-06f + g) + (square * d + c)) +
+        (square * b + a);
+  V low = exp_of_negative(x * x * -0.5f) * (p - u * 0.39894228f);
+  return x < all_lanes<V>(0.0f) ? low : 1.0f - low;
+}
+template <class V>
+SL_INLINE V gelu_tanh_slope_f32(V x) {
+  V square = x * x;
+  V inner = tanh_f32((square * x * 0.044715f + x) * 0.79788456f);
+  V steep = square * (3.0f * 0.044715f * 0.79788456f) + 0.79788456f;
+  return (1.0f - inner * inner) * x * 0.5f * steep + (inner * 0.5f + 0.5f);
+}
+
 template <class V>
 SL_INLINE V hardsigmoid_f32(V x) {
   return limited(x + 3.0f, 0.0f, 6.0f) * (1.0f / 6.0f);
@@ -332,6 +357,22 @@ SL_INLINE void map_vectors(int64_t n, const float* x, float* y, F f) {
     store(y + (whole ? i : n - W), f(whole ? load(x + i) : last));
   }
   for (i = 0; y == few && i < count; ++i) result[i] = few[i];
+}
+
+// y[i] = f(a[i], b[i]) for a function of vectors; y may be a or b.
+template <class F>
+SL_INLINE void map_vector_pairs(int64_t n, const float* a, const float* b, float* y, F f) {
+  constexpr int W = kLanes<float>;
+  int64_t i = 0;
+  for (; i + 4 * W <= n; i += 4 * W) {
+    Vector<float> v[4];
+    SL_UNROLL for (int j = 0; j < 4; ++j) v[j] = f(load(a + i + j * W), load(b + i + j * W));
+    SL_UNROLL for (int j = 0; j < 4; ++j) store(y + i + j * W, v[j]);
+  }
+  for (; i + W <= n; i += W) store(y + i, f(load(a + i), load(b + i)));
+  if (i == n) return;
+  const int rest = static_cast<int>(n - i);
+  store_first(y + i, f(load_first(a + i, rest), load_first(b + i, rest)), rest);
 }
 
 // y[i] = f(x[i]) for a function of floats, in whole vectors and half a vector. The remaining

@@ -171,6 +171,29 @@ SL_FAST_BINARY(X)
 #undef X
 // clang-format on
 
+// Gradients of activations: the gradient of the result, times the slope.
+template <class F>
+SL_INLINE void slope_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
+  const float *g = static_cast<const float*>(in[0]), *x = static_cast<const float*>(in[1]);
+  float* o = static_cast<float*>(out);
+  if (step[0] == 1 && step[1] == 1) {
+    typedef Vector<float> V;
+    map_vector_pairs(n, g, x, o, [=](V grad, V at) SL_ALWAYS { return grad * f(at); });
+    return;
+  }
+  for (int64_t i = 0; i < n; ++i) o[i] = g[i * step[0]] * f(x[i * step[1]]);
+}
+// clang-format off
+#define SL_SLOPES(X) X(gelu) X(gelu_tanh)
+#define X(name)                                                                                \
+  void loop_##name##_back(int64_t n, void* out, const void* const* in, const int64_t* step,    \
+                          const double*) {                                                     \
+    slope_loop(n, out, in, step, [](auto x) SL_ALWAYS { return name##_slope_f32(x); });        \
+  }
+SL_SLOPES(X)
+#undef X
+// clang-format on
+
 template <class F>
 SL_INLINE void compare_loop(int64_t n, void* out, const void* const* in, const int64_t* step, F f) {
   const float *a = static_cast<const float*>(in[0]), *b = static_cast<const float*>(in[1]);
@@ -503,6 +526,10 @@ constexpr FastLoops make_loops() {
 #undef X
 #define X(name, formula) loops.binary_f32[static_cast<int>(Binary::k_##name)] = &compare_##name;
   SL_FAST_COMPARE(X)
+#undef X
+#define X(name) \
+  loops.binary_f32[static_cast<int>(Binary::k_##name##_back)] = &loop_##name##_back;
+  SL_SLOPES(X)
 #undef X
   // clang-format on
   loops.where_4 = &where_loop<uint32_t>;

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "express.h"
+#include "pointwise_binary.h"
 #include "reduce.h"
 #include "row_kernels.h"
 
@@ -106,6 +107,13 @@ Tensor likelihood_back(Args args) {
 SL_OP(aten_threshold_backward) {
   const Tensor self = common(args.tensor(1), args.tensor(0));
   out[0] = where(le(self, args.scalar(2)), zero(), common(args.tensor(0), self));
+}
+SL_OP(aten_gelu_backward) {
+  const std::string_view how = args.string(2);
+  SL_CHECK(how == "none" || how == "tanh", "approximate argument must be either none or tanh.");
+  using kernels::Binary;
+  pointwise::binary(args, out, how == "tanh" ? Binary::k_gelu_tanh_back : Binary::k_gelu_back,
+                    "GeluBackwardKernelImpl", Rule::kSame);
 }
 SL_OP(aten_hardtanh_backward) {
   const Tensor self = common(args.tensor(1), args.tensor(0));

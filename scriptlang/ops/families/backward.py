@@ -110,6 +110,8 @@ def _check_floating(x: Tensor, name: str) -> None:
 
 @composite(
     'aten::gelu_backward(Tensor grad_output, Tensor self, *, str approximate="none") -> Tensor',
+    pointwise=True,
+    fusible=True,
     out="converts",
 )
 def gelu_backward(grad_output: Tensor, self: Tensor, approximate: str = "none") -> Tensor:

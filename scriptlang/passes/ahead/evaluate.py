@@ -41,7 +41,8 @@ MOST_CALLS = 50
 """The deepest nesting of calls, to stop at recursive functions."""
 
 BACKWARD = ("backward",)
-"""The family of operators for the backward pass. Their bodies are inlined, so they can be fused."""
+"""The family of operators for the backward pass. Their bodies are inlined, so that they can be
+fused; one that is fusible itself stays."""
 
 APART = frozenset(("aten::is_leaf", "aten::output_nr", "aten::detach_"))
 """Operators that depend on the autograd history of tensors and have no `looks_back` fact.
@@ -246,7 +247,8 @@ class Evaluator:
             return simple
         active = self.records and any(t.active for t in tensors_in(args))
         rule = rule_of(operator) if active else None
-        if operator.is_composite and (active and rule is None or operator.makers[:1] == BACKWARD):
+        is_inlined = operator.makers[:1] == BACKWARD and not operator.facts.fusible
+        if operator.is_composite and (active and rule is None or is_inlined):
             return self.function(operator.compile_body(), args)
         if rule is not None and rule.instead is not None:
             return self.instead(rule.instead, args)

@@ -25,17 +25,6 @@ def elu_gradient(grad: Tensor, x: Tensor, alpha: float, scale: float, steep: flo
     return torch.where(x <= 0, below, grad * scale)
 
 
-def gelu_gradient(grad: Tensor, x: Tensor, approximate: str) -> Tensor:
-    if approximate == "tanh":
-        width, cubic = 0.7978845608028654, 0.044715  # sqrt(2 / pi)
-        inner = torch.tanh(width * (x + cubic * x * x * x))
-        slope = width * (1 + 3 * cubic * x * x)
-        return grad * (0.5 * (1 + inner) + 0.5 * x * (1 - inner * inner) * slope)
-    below = 0.5 * (1 + torch.erf(x * 0.7071067811865476))
-    density = 0.3989422804014327 * torch.exp(-0.5 * x * x)
-    return grad * (below + x * density)
-
-
 def mish_gradient(grad: Tensor, x: Tensor) -> Tensor:
     gate = torch.tanh(torch.softplus(x))
     return grad * (gate + x * torch.sigmoid(x) * (1 - gate * gate))
