@@ -28,11 +28,17 @@ struct LastConv {
   const float* added = nullptr;                    // may be null
   float* y = nullptr;
   int64_t y_row = 0, y_column = 0;  // strides of the result; 0: contiguous
+  // kDepthwise: the channels to compute, and those that `x` has; last = 0: all. All else has the
+  // places of all channels. `first` is a multiple of LastConvFunctions::panel.
+  int64_t first = 0, last = 0;
   Activation activation = Activation::kNone;
   Finish<float> finish = nullptr;  // may be null; applied after the activation
 };
 
 struct LastConvFunctions {
+  // Output channels whose weights are packed together (kDirect). Those of a part of the outputs
+  // that begins at a multiple of it lie behind those of the outputs before.
+  int64_t panel;
   ConvWay (*choose)(const ConvShape& s, int64_t groups);
   // Number of elements of packed weights, whose memory must be 64-byte aligned.
   int64_t (*packed_size)(const ConvShape& s, int64_t groups, ConvWay way);

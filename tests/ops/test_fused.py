@@ -178,10 +178,13 @@ def expanded(
     )
 
 
-@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize(
     "shape, channels, kernel, settings",
     [
+        ((1, 24, 7, 7), 235, (5, 5), dict(padding=(2, 2))),  # threads get channels
+        ((2, 8, 14, 13), 416, (5, 3), dict(padding=(2, 1), stride=(2, 1))),
+        ((1, 16, 9, 9), 576, (3, 3), dict(padding=(2, 2), dilation=(2, 2))),
         ((2, 3, 9, 11), 20, (3, 3), dict(padding=(1, 1))),
         ((1, 16, 70, 64), 96, (3, 3), dict(padding=(1, 1), stride=(2, 2))),  # bands of some rows
         ((2, 8, 61, 90), 72, (5, 5), dict(padding=(2, 2))),

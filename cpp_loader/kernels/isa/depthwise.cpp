@@ -177,7 +177,7 @@ class Rows {
     const ConvShape& s = c_.shape;
     const InsideTaps taps(s, 1, row);
     p_.rows = taps.count();
-    x_ = c_.x + taps.from * c_.x_row + first_;
+    x_ = c_.x + taps.from * c_.x_row + (first_ - c_.first);
     weights_ = c_.packed + taps.first * p_.tap_row + first_;
     const int64_t at = row * s.out[2] * c_.groups + first_;
     y_ = c_.y + at;
@@ -240,9 +240,10 @@ void pack_depthwise(const ConvShape& s, int64_t groups, const float* w, float* t
 void convolve_depthwise(const LastConv& c) {
   const ConvShape& s = c.shape;
   if (c.x_channel != 1) return with_dense_input(c, &convolve_depthwise);
-  const int64_t vectors = ceil_div(c.groups, W), threads = thread_count();
+  const int64_t last = c.last ? c.last : c.groups;
+  const int64_t vectors = ceil_div(last - c.first, W), threads = thread_count();
   int64_t bands = 1, splits = 1;
-  bool big = threads > 1 && s.out_pixels() * c.groups * s.taps() > kSmallWork;
+  bool big = threads > 1 && s.out_pixels() * (last - c.first) * s.taps() > kSmallWork;
   // Splitting by rows lets each thread reuse its own results; low images are split by channels.
   if (big && s.out[1] >= kLowRows * threads) bands = 2 * threads;
   else if (big) splits = min_of(vectors, 2 * threads);
@@ -250,8 +251,8 @@ void convolve_depthwise(const LastConv& c) {
   parallel_for(tasks, big ? 1 : tasks, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       int64_t band = task / splits, split = task % splits;
-      Rows rows(c, vectors * split / splits * W,
-                min_of(c.groups, vectors * (split + 1) / splits * W));
+      Rows rows(c, c.first + vectors * split / splits * W,
+                min_of(last, c.first + vectors * (split + 1) / splits * W));
       for (int64_t row = s.out[1] * band / bands; row < s.out[1] * (band + 1) / bands; ++row) {
         rows.convolve(row);
       }

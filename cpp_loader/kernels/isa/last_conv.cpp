@@ -392,6 +392,6 @@ void with_dense_input(const LastConv& c, void (*convolve)(const LastConv&)) {
   convolve(dense);
 }
 
-const LastConvFunctions last_conv{&choose, &packed_size, &pack_conv, &convolve};
+const LastConvFunctions last_conv{kWide, &choose, &packed_size, &pack_conv, &convolve};
 
 }  // namespace scriptlang::kernels::SL_ISA

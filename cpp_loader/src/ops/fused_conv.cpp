@@ -132,20 +132,29 @@ Tensor convolve_last(Args args, const Layer& layer, const Ending& e) {
   return y;
 }
 
-// A 1x1 convolution (the expansion) followed by a depthwise one (`last`). Only the rows of the
-// expansion that the next rows of the result need are kept; new ones replace those no longer
-// needed.
+// A 1x1 convolution (the expansion) followed by a depthwise one (`last`), for a part of the
+// channels. Only the rows of the expansion that the next rows of the result need are kept; new ones
+// replace those no longer needed.
 class Bands {
  public:
-  Bands(const LastConv& expansion, const LastConv& last)
+  // For the channels [first, end), where `first` is a multiple of the kernels' panel.
+  Bands(const LastConv& expansion, const LastConv& last, int64_t first, int64_t end)
       : expansion_(expansion),
         last_(last),
-        row_(last.shape.in[2] * last.groups),
+        channels_(end - first),
+        row_(last.shape.in[2] * channels_),
         reach_((last.shape.kernel[1] - 1) * last.shape.dilation[1] + 1),
         height_(std::max<int64_t>(
             1, (kernels::second_cache_block(kBytes) / (row_ * int64_t(sizeof(float))) - reach_) /
                    last.shape.stride[1])) {
     height_ = std::min(height_, last.shape.out[1]);
+    LastConv& e = expansion_;
+    e.shape.outputs = first;
+    e.packed += kernels::kernels().last_conv->packed_size(e.shape, 1, e.way);
+    e.shape.outputs = channels_;
+    if (e.bias) e.bias += first;
+    last_.first = first;
+    last_.last = end;
   }
   int64_t height() const { return height_; }  // result rows computed at a time
   int64_t bytes() const {
@@ -183,7 +192,7 @@ class Bands {
       const int64_t at = from * s.out[2] * c.groups;
       c.x = rows;
       c.x_row = row_;
-      c.x_column = c.groups;
+      c.x_column = channels_;
       c.y += at;
       c.added = c.added ? c.added + at : nullptr;
       c.shape.in[1] = have_to - first;
@@ -196,8 +205,30 @@ class Bands {
  private:
   static constexpr int64_t kBytes = 256 << 10;  // of an L2 cache, which also holds the result
   LastConv expansion_, last_;
-  int64_t row_, reach_, height_;
+  int64_t channels_, row_, reach_, height_;
 };
+
+// How often threads split the channels of such a pair; 1: they split the rows. Neighbouring ranges
+// of rows both compute the rows of the expansion that lie between them; parts of the channels are
+// whole panels, so one may be larger than the others.
+int64_t channel_splits(const ConvShape& s, int64_t channels, int64_t threads) {
+  constexpr int64_t kLeastPanels = 3;
+  const int64_t panels = channels / kernels::kernels().last_conv->panel;
+  const int64_t shared = (s.kernel[1] - 1) * s.dilation[1] + 1 - s.stride[1];
+  const double by_rows = double(std::max<int64_t>(0, shared) * (threads - 1)) / double(s.in[1]);
+  int64_t best = 1;
+  double least = by_rows;
+  for (int64_t splits : {threads, 2 * threads}) {
+    if (threads == 1 || panels < kLeastPanels * splits) continue;
+    const int64_t most = (panels + splits - 1) / splits * (splits / threads);
+    const double by_channels = double(most * threads) / double(panels) - 1;
+    if (by_channels <= least) {
+      best = splits;
+      least = by_channels;
+    }
+  }
+  return best;
+}
 
 Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, Args second,
                       const Layer& layer, const Ending& outer) {
@@ -207,16 +238,28 @@ Tensor convolve_bands(Args first, const Layer& expansion, const Ending& inner, A
   Tensor added = second.none(7) ? Tensor() : in_last(second.tensor(7));
   LastConv e = expansion.conv(first, inner, &bias[0]), c = layer.conv(second, outer, &bias[1]);
   read_from(&e, x);
+  const int64_t threads = kernels::thread_count(), panel = kernels::kernels().last_conv->panel;
+  const int64_t splits = channel_splits(c.shape, c.groups, threads);
   for (int64_t i = 0; i < x.size(0); ++i) {
     e.x = x.data<float>() + i * x.stride(0);
     c.added = added.defined() ? added.data<float>() + i * layer.image() : nullptr;
     c.y = y.data<float>() + i * layer.image();
-    Bands bands(e, c);
-    Charged working(bands.bytes() * kernels::thread_count());
-    // Threads get separate ranges of rows, if these are tall enough.
-    const int64_t rows = c.shape.out[1], least = 2 * bands.height();
-    kernels::parallel_for(rows, std::max(least, rows / kernels::thread_count()),
-                          [&](int64_t from, int64_t to) { bands.convolve(from, to); });
+    const int64_t rows = c.shape.out[1];
+    auto part = [&](int64_t k) {  // of the channels
+      const int64_t panels = c.groups / panel;
+      const int64_t end = k + 1 == splits ? c.groups : panels * (k + 1) / splits * panel;
+      return Bands(e, c, panels * k / splits * panel, end);
+    };
+    const Bands largest = part(splits - 1);
+    Charged working(largest.bytes() * threads);
+    if (splits > 1) {
+      kernels::parallel_for(splits, 1, [&](int64_t from, int64_t to) {
+        for (int64_t k = from; k < to; ++k) part(k).convolve(0, rows);
+      });
+    } else {  // separate ranges of rows, if these are tall enough
+      kernels::parallel_for(rows, std::max(2 * largest.height(), rows / threads),
+                            [&](int64_t from, int64_t to) { largest.convolve(from, to); });
+    }
   }
   return y;
 }
