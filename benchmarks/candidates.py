@@ -181,7 +181,7 @@ def with_openvino(workload: str, threads: int):
     request = core.compile_model(str(FILES / f"{workload}.onnx"), "CPU", wishes)
     request = request.create_infer_request()
     for i, array in enumerate(find(workload).arguments()):
-        request.set_input_tensor(i, openvino.Tensor(array, shared_memory=True))
+        request.set_input_tensor(i, openvino.Tensor(array))
     return request.infer
 
 

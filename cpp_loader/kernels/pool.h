@@ -15,7 +15,7 @@ struct PoolWindow {
 // A row of `results` maxima or sums of a plane. Result o is that of the elements
 // x[h * row + o * stride + k * dilation - padding] for h < rows and k < columns that lie inside
 // their row, which is `width` long: those of a row of windows. There is at least one row.
-// `numbers`: no element is NaN; for maxima.
+// `numbers`: elements are taken for numbers, which is faster; for maxima.
 struct PoolRow {
   const float* x;
   int64_t row, rows, width, columns, stride, dilation, padding, results;
@@ -26,8 +26,10 @@ struct PoolRow {
 struct PoolFunctions {
   void (*maximum)(const PoolWindow& w);             // NaN if there is one
   void (*sum)(const PoolWindow& w, float divisor);  // the sum divided by `divisor`
-  void (*maximum_row)(const PoolRow& r);            // NaN if there is one; -inf for an empty window
-  void (*sum_row)(const PoolRow& r);                // 0 for an empty window
+  // NaN if there is one; -inf for an empty window. Returns false where elements were taken for
+  // numbers and perhaps are not: results may then be wrong.
+  bool (*maximum_row)(const PoolRow& r);
+  void (*sum_row)(const PoolRow& r);  // 0 for an empty window
 };
 
 }  // namespace scriptlang::kernels

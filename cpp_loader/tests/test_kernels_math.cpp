@@ -360,7 +360,7 @@ TEST(the_far_tail_of_gelu_is_zero) {
   CHECK(y == 0.0f);
 }
 // The slopes pass zero, so their errors are measured in parts of one.
-void check_slope(Binary op, double (*slope)(double)) {
+void check_slope(Binary op, double (*slope)(double), double allowed) {
   std::vector<float> x;
   for (int i = -40000; i <= 40000; ++i) x.push_back(static_cast<float>(i) * 5e-4f);
   std::vector<float> grad(x.size(), 2.0f), y(x.size());
@@ -371,7 +371,7 @@ void check_slope(Binary op, double (*slope)(double)) {
     const int64_t step[2] = {1, 1}, one[2] = {0, 1};
     loop(static_cast<int64_t>(x.size()), y.data(), in, step, nullptr);
     for (size_t j = 0; j < x.size(); ++j) {
-      CHECK(std::abs(double(y[j]) - 2 * slope(double(x[j]))) < 6e-7);
+      CHECK(std::abs(double(y[j]) - 2 * slope(double(x[j]))) < allowed);
     }
     for (int64_t n = 0; n < 70; ++n) {  // the last elements, and one gradient for all
       std::vector<float> few(size_t(n) + 1, 7.0f), same(size_t(n) + 1, 7.0f);
@@ -379,7 +379,7 @@ void check_slope(Binary op, double (*slope)(double)) {
       loop(n, same.data(), in, one, nullptr);
       for (size_t j = 0; j < size_t(n); ++j) {
         CHECK(few[j] == y[j]);
-        CHECK(std::abs(double(same[j]) - double(y[j])) < 6e-7);
+        CHECK(std::abs(double(same[j]) - double(y[j])) < allowed);
       }
       CHECK(few[size_t(n)] == 7.0f && same[size_t(n)] == 7.0f);
     }
@@ -391,15 +391,21 @@ void check_slope(Binary op, double (*slope)(double)) {
   }
 }
 TEST(slopes_of_gelu) {
-  check_slope(Binary::k_gelu_back, [](double x) {
-    return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) +
-           x * std::exp(-0.5 * x * x) / 2.5066282746310002;
-  });
-  check_slope(Binary::k_gelu_tanh_back, [](double x) {
-    double inner = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
-    double steep = 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
-    return 0.5 * (1 + inner) + 0.5 * x * (1 - inner * inner) * steep;
-  });
+  check_slope(
+      Binary::k_gelu_back,
+      [](double x) {
+        return 0.5 * (1 + std::erf(x / std::sqrt(2.0))) +
+               x * std::exp(-0.5 * x * x) / 2.5066282746310002;
+      },
+      6e-7);
+  check_slope(
+      Binary::k_gelu_tanh_back,
+      [](double x) {
+        double inner = std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x));
+        double steep = 0.7978845608028654 * (1 + 3 * 0.044715 * x * x);
+        return 0.5 * (1 + inner) + 0.5 * x * (1 - inner * inner) * steep;
+      },
+      2e-6);  // the cancellation of 1 - tanh^2
 }
 TEST(signs_of_zero_survive) {
   float zero = -0.0f, y = 1.0f;

@@ -122,17 +122,25 @@ SL_INLINE V exp_f32(V x) {
 }
 
 // e^x for x <= 0; zero if that is less than half of the least normal number. For rows of
-// exponentials, which do not wait for each other: its polynomial has the fewest steps.
+// exponentials, which do not wait for each other: it has the fewest steps. Its error is below 4e-7
+// of the result, and below 2.2e-7 from -20 on; e^0 is 1.
 template <class V>
 SL_INLINE V exp_of_negative(V x) {
-  ReducedPower<V> e(at_least(x, all_lanes<V>(-88.0f)));
-  V y = e.r * 1.97926764e-4f + 1.3945858e-3f;
-  y = y * e.r + 8.33349856e-3f;
-  y = y * e.r + 4.16662788e-2f;
-  y = y * e.r + 1.66666658e-1f;
-  y = y * e.r + 5.00000007e-1f;
-  y = y * e.r + 1.0f;
-  return (y * e.r + 1.0f) * e.power();
+#if defined(__FMA__) || defined(__aarch64__)
+  // Rounded once, the product with one constant is exact enough.
+  x = at_least(x, all_lanes<V>(-88.0f));
+  const V marked = x * 1.44269504f + kShifter;
+  const V r = x - (marked - kShifter) * 0.693147181f;
+  const V power = float_of((bits_of(marked) << 23) + kOneBits);
+#else
+  const ReducedPower<V> e(at_least(x, all_lanes<V>(-88.0f)));
+  const V r = e.r, power = e.power();
+#endif
+  V y = r * 8.290272206e-3f + 4.189816117e-2f;
+  y = y * r + 1.666763872e-1f;
+  y = y * r + 4.999914765e-1f;
+  y = y * r + 9.999997020e-1f;
+  return (y * r + 1.0f) * power;
 }
 
 template <class V>

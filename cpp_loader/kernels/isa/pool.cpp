@@ -62,134 +62,176 @@ SL_INLINE void reduce(const PoolWindow& w, F f, float divisor) {
   for (; channel < w.channels; channel += W) piece<1>(w, channel, f, divisor);
 }
 
-// Where no element is NaN.
+// ---- rows of planes
+
+// What combines elements tells which of them it was given: `saw(sum)` gets the sum of some.
+struct PlainMaximum : Maximum {
+  SL_INLINE void saw(Vector<float>) const {}
+  SL_INLINE bool only_numbers() const { return true; }
+  static constexpr float kNone = -__builtin_inff();
+};
+struct PlainSum : Sum {
+  SL_INLINE void saw(Vector<float>) const {}
+  SL_INLINE bool only_numbers() const { return true; }
+  static constexpr float kNone = 0.0f;
+};
+// It is faster than Maximum, and wrong where an element is NaN. Then the sum is NaN, too.
 struct MaximumOfNumbers {
+  typedef decltype(Vector<float>{} != Vector<float>{}) Mask;
+  Mask others{};
   SL_INLINE Vector<float> operator()(Vector<float> best, Vector<float> x) const {
     return x > best ? x : best;
   }
+  SL_INLINE void saw(Vector<float> sum) { others |= sum != sum; }
+  SL_INLINE bool only_numbers() const {
+    bool all = true;
+    for (int i = 0; i < W; ++i) all &= others[i] == 0;
+    return all;
+  }
+  static constexpr float kNone = -__builtin_inff();
 };
 
-// The elements at `x` in all rows, combined; Rows may be 0, for a run-time value.
-template <int Rows, class F>
-SL_INLINE Vector<float> column_of(const PoolRow& r, const float* x, F f) {
-  Vector<float> all = load(x);
+constexpr int64_t kColumns = 1024;  // of which the combined elements are kept
+constexpr int64_t kTall = 4096;     // rows for which the time is looked at after each vector
+
+// The elements of a column at x, in all rows; Rows may be 0, for a run-time value. `load_some` loads
+// a vector.
+template <int Rows, class F, class Load>
+SL_INLINE Vector<float> down(const PoolRow& r, const float* x, F& f, Load load_some) {
+  Vector<float> all = load_some(x), sum = all;
+  auto add = [&](int64_t h) SL_ALWAYS {
+    const Vector<float> v = load_some(x + h * r.row);
+    all = f(all, v);
+    sum += v;
+  };
   if constexpr (Rows > 0) {
-    SL_UNROLL for (int h = 1; h < Rows; ++h) all = f(all, load(x + h * r.row));
+    SL_UNROLL for (int h = 1; h < Rows; ++h) add(h);
   } else {
-    for (int64_t h = 1; h < r.rows; ++h) all = f(all, load(x + h * r.row));
+    for (int64_t h = 1; h < r.rows; ++h) add(h);
+  }
+  f.saw(sum);
+  return all;
+}
+
+// Combines columns [from, end) of the row's elements; those outside of it are `kNone`.
+template <int Rows, class F>
+SL_INLINE void combine_columns(const PoolRow& r, int64_t from, int64_t end, F& f, float* to) {
+  const int64_t left = min_of(end, max_of(from, 0)), right = max_of(left, min_of(end, r.width));
+  for (int64_t i = from; i < left; ++i) *to++ = F::kNone;
+  auto whole = [](const float* x) SL_ALWAYS { return load(x); };
+  int64_t i = left;
+  for (; i + W <= right; i += W, to += W) {
+    store(to, down<Rows>(r, r.x + i, f, whole));
+    if (r.rows > kTall) worked(r.rows * W);
+  }
+  const int rest = static_cast<int>(right - i);
+  if (rest > 0) {
+    store(to,
+          down<Rows>(r, r.x + i, f, [&](const float* x) SL_ALWAYS { return load_first(x, rest); }));
+    to += rest;
+  }
+  for (i = right; i < end; ++i) *to++ = F::kNone;
+}
+
+// The elements under one tap of W neighbouring windows, of which the first begins at `x`.
+template <int Stride>
+SL_INLINE Vector<float> under_tap(const float* x, int64_t shift) {
+  if constexpr (Stride == 1) return load(x + shift);
+  const bool even = shift % 2 == 0;
+  const float* from = x + shift - (even ? 0 : 1);  // tap 1 reads what tap 0 has read
+  const Halves<float> both = halves<float>(load(from), load(from + W));
+  return even ? both.even : both.odd;
+}
+
+// W results of windows of which the first begins at x.
+template <int Stride, int Taps, class F>
+SL_INLINE Vector<float> across(const PoolRow& r, const float* x, const F& f) {
+  Vector<float> all = under_tap<Stride>(x, 0);
+  if constexpr (Taps > 0) {
+    SL_UNROLL for (int tap = 1; tap < Taps; ++tap) all = f(all, under_tap<Stride>(x, tap));
+  } else {
+    for (int64_t tap = 1; tap < r.columns; ++tap) {
+      all = f(all, under_tap<Stride>(x, tap * r.dilation));
+    }
   }
   return all;
 }
 
-// The elements under one tap of W neighbouring windows, of which the first begins at `x`. It reads
-// nothing outside of these windows, which have more than one column if Stride is 2.
-template <int Stride, int Rows, class F>
-SL_INLINE Vector<float> under_tap(const PoolRow& r, const float* x, int64_t shift, F f) {
-  if constexpr (Stride == 1) return column_of<Rows>(r, x + shift, f);
-  const bool even = shift == 0;
-  const float* from = x + shift - (even ? 0 : 1);
-  const Vector<float> a = column_of<Rows>(r, from, f), b = column_of<Rows>(r, from + W, f);
-  return even ? halves<float>(a, b).even : halves<float>(a, b).odd;
-}
-
-// Results [first, last), W or more, of windows that lie inside the rows. `Window` is the number of
-// rows and columns of a window without dilation, or 0 for run-time values.
+// Combines the elements of each column first, then those of each window. `Window` is the number of
+// rows and columns of a window without dilation, or 0 for run-time values; Stride 0 is one.
+// Returns whether it saw only numbers.
 template <int Stride, int Window, class F>
-SL_NOINLINE void inner_results(const PoolRow& r, int64_t first, int64_t last) {
-  const F f{};
-  for (int64_t o = first; o < last; o += W) {
-    o = min_of(o, last - W);  // the last vector overlaps the one before it
-    const float* x = r.x + o * Stride - r.padding;
-    Vector<float> all = under_tap<Stride, Window>(r, x, 0, f);
-    if constexpr (Window > 0) {
-      SL_UNROLL for (int tap = 1; tap < Window; ++tap) {
-        all = f(all, under_tap<Stride, Window>(r, x, tap, f));
+SL_NOINLINE bool results_by_columns(const PoolRow& r) {
+  F f;
+  float columns[kColumns + 4 * W];
+  const int64_t reach = (r.columns - 1) * r.dilation, room = kColumns - reach;
+  const int64_t most = r.stride == 1 ? room : max_of(1, (room - 1) / r.stride);
+  for (int64_t first = 0; first < r.results; first += most) {
+    const int64_t n = min_of(most, r.results - first), from = first * r.stride - r.padding;
+    const int64_t count = (n - 1) * r.stride + reach + 1;
+    combine_columns<Window>(r, from, from + count, f, columns);
+    for (int j = 0; j < 4; ++j) store(columns + count + j * W, splat(F::kNone));
+    float* y = r.y + first;
+    int64_t o = 0;
+    if constexpr (Stride > 0) {
+      for (; o + W <= n; o += W) {
+        store(y + o, across<Stride, Window>(r, columns + o * Stride, f));
       }
+      const int rest = static_cast<int>(n - o);
+      if (rest > 0) store_first(y + o, across<Stride, Window>(r, columns + o * Stride, f), rest);
     } else {
-      for (int64_t tap = 1; tap < r.columns; ++tap) {
-        all = f(all, under_tap<Stride, Window>(r, x, tap * r.dilation, f));
+      for (; o < n; ++o) {
+        const float* x = columns + o * r.stride;
+        Vector<float> all = splat(x[0]);
+        for (int64_t tap = 1; tap < r.columns; ++tap) all = f(all, splat(x[tap * r.dilation]));
+        y[o] = all[0];
       }
     }
-    store(r.y + o, all);
+    if (n < r.results) worked(n * (r.rows + r.columns));
   }
+  return f.only_numbers();
 }
 
-using InnerResults = void (*)(const PoolRow& r, int64_t first, int64_t last);
-
-// For windows of any size; null where results cannot be computed as vectors.
+// Results one by one, for windows that are wider than the room for columns.
 template <class F>
-InnerResults inner_results_of(const PoolRow& r) {
-  const bool pairs = r.stride == 2 && r.columns > 1;
-  if (r.stride != 1 && !pairs) return nullptr;
-  return pairs ? &inner_results<2, 0, F> : &inner_results<1, 0, F>;
-}
-
-InnerResults inner_maxima_of(const PoolRow& r) {
-  if (!r.numbers) return inner_results_of<Maximum>(r);
-  const bool squares = r.stride == 2 && r.rows == r.columns && r.dilation == 1;
-  if (squares && r.columns == 3) return &inner_results<2, 3, MaximumOfNumbers>;
-  if (squares && r.columns == 2) return &inner_results<2, 2, MaximumOfNumbers>;
-  return inner_results_of<MaximumOfNumbers>(r);
-}
-
-InnerResults inner_sums_of(const PoolRow& r) {
-  const bool squares = r.stride == 2 && r.rows == 2 && r.columns == 2 && r.dilation == 1;
-  return squares ? &inner_results<2, 2, Sum> : inner_results_of<Sum>(r);
-}
-
-// Results one by one: f(all, x) combines all of a window with one more element.
-template <class F>
-SL_INLINE void single_results(const PoolRow& r, int64_t first, int64_t last, float none, F f) {
-  for (int64_t o = first; o < last; ++o) {
+SL_NOINLINE bool single_results(const PoolRow& r) {
+  const F f{};
+  for (int64_t o = 0; o < r.results; ++o) {
     const int64_t start = o * r.stride - r.padding;
     const int64_t from = start < 0 ? ceil_div(-start, r.dilation) : 0;
     const int64_t end = min_of(r.columns, ceil_div(max_of(0, r.width - start), r.dilation));
-    float all = none;
+    Vector<float> all = splat(F::kNone), lanes = all;
     for (int64_t h = 0; h < r.rows; ++h) {
-      for (int64_t tap = from; tap < end; ++tap) {
-        all = f(all, r.x[h * r.row + start + tap * r.dilation]);
-      }
+      const float* x = r.x + h * r.row + start;
+      int64_t tap = from;
+      for (; r.dilation == 1 && tap + W <= end; tap += W) lanes = f(lanes, load(x + tap));
+      for (; tap < end; ++tap) all = f(all, splat(x[tap * r.dilation]));
+      worked(max_of(0, end - from));
     }
-    r.y[o] = all;
+    for (int j = 0; j < W; ++j) all = f(all, splat(lanes[j]));
+    r.y[o] = all[0];
   }
-}
-SL_NOINLINE void single_maxima(const PoolRow& r, int64_t first, int64_t last) {
-  single_results(r, first, last, -__builtin_inff(),
-                 [](float best, float x) SL_ALWAYS { return x > best || x != x ? x : best; });
-}
-SL_NOINLINE void single_sums(const PoolRow& r, int64_t first, int64_t last) {
-  single_results(r, first, last, 0.0f, [](float sum, float x) SL_ALWAYS { return sum + x; });
+  return true;
 }
 
-constexpr int64_t kStretch = 1 << 20;  // elements of windows between two checks for a stop
-
-// Calls f(first, last) for stretches of results, checking for a stop between them. Stretches have W
-// results or more if all together do.
 template <class F>
-SL_INLINE void in_stretches(const PoolRow& r, int64_t first, int64_t last, F f) {
-  const int64_t window = max_of(1, r.rows * min_of(r.columns, r.width));
-  const int64_t most = max_of(W, kStretch / window);
-  for (; last - first >= 2 * most; first += most) {
-    f(r, first, first + most);
-    worked(most * window);
-  }
-  if (first < last) f(r, first, last);
+SL_INLINE bool row_of(const PoolRow& r) {
+  if ((r.columns - 1) * r.dilation >= kColumns / 2) return single_results<F>(r);
+  if (r.stride == 1) return results_by_columns<1, 0, F>(r);
+  return r.stride == 2 ? results_by_columns<2, 0, F>(r) : results_by_columns<0, 0, F>(r);
 }
-
-// Results whose windows reach beyond the row, or are too few or too far apart for a vector, are
-// computed one by one.
-void row_of(const PoolRow& r, InnerResults inner, InnerResults singles) {
-  const int64_t reach = (r.columns - 1) * r.dilation;
-  int64_t first = min_of(r.results, ceil_div(r.padding, r.stride));
-  int64_t last = r.width + r.padding - reach - 1;  // where the last window inside may begin
-  last = last < 0 ? 0 : min_of(r.results, last / r.stride + 1);
-  if (last - first < W || inner == nullptr) first = last = 0;
-  in_stretches(r, 0, first, singles);
-  in_stretches(r, first, last, inner);
-  in_stretches(r, last, r.results, singles);
+bool maximum_row(const PoolRow& r) {
+  if (!r.numbers || (r.columns - 1) * r.dilation >= kColumns / 2) return row_of<PlainMaximum>(r);
+  const bool pairs = r.stride == 2 && r.rows == r.columns && r.dilation == 1;
+  if (pairs && r.columns == 3) return results_by_columns<2, 3, MaximumOfNumbers>(r);
+  if (pairs && r.columns == 2) return results_by_columns<2, 2, MaximumOfNumbers>(r);
+  return row_of<MaximumOfNumbers>(r);
 }
-void maximum_row(const PoolRow& r) { row_of(r, inner_maxima_of(r), &single_maxima); }
-void sum_row(const PoolRow& r) { row_of(r, inner_sums_of(r), &single_sums); }
+void sum_row(const PoolRow& r) {
+  const bool pairs = r.stride == 2 && r.rows == 2 && r.columns == 2 && r.dilation == 1;
+  if (pairs) results_by_columns<2, 2, PlainSum>(r);
+  else row_of<PlainSum>(r);
+}
 
 SL_NOINLINE void maximum(const PoolWindow& w) { reduce(w, Maximum{}, 1.0f); }
 SL_NOINLINE void sum(const PoolWindow& w, float divisor) { reduce(w, Sum{}, divisor); }

@@ -35,13 +35,16 @@ void for_rows(const Window& w, const float* x, float* y, F f) {
 // Computes the maxima of all windows of a plane, but not their places.
 inline void max_plane_of_floats(const Window& w, const float* x, float* y) {
   const auto maximum_row = kernels::kernels().pool->maximum_row;
-  const float top = Rows<float>::maximum(w.in_pixels(), x);
-  const bool numbers = top == top;
-  for_rows(w, x, y, [&](kernels::PoolRow& r, int64_t) {
-    r.numbers = numbers;
-    if (r.rows > 0) maximum_row(r);
-    else std::fill_n(r.y, w.out[2], -std::numeric_limits<float>::infinity());
-  });
+  bool are_numbers = true;
+  auto go = [&](bool numbers) {
+    for_rows(w, x, y, [&](kernels::PoolRow& r, int64_t) {
+      r.numbers = numbers;
+      if (r.rows > 0) are_numbers &= maximum_row(r);
+      else std::fill_n(r.y, w.out[2], -std::numeric_limits<float>::infinity());
+    });
+  };
+  go(true);
+  if (!are_numbers) go(false);
 }
 
 // The settings of an average, and what divides its sums.
