@@ -9,6 +9,7 @@
 #include "../kernels/kernel_set.h"
 #include "../kernels/parallel.h"
 #include "harness.h"
+#include "values/guard.h"
 
 using namespace scriptlang::kernels;
 
@@ -151,6 +152,36 @@ TEST(products_shared_by_threads) {
     }
   });
   set_thread_count(1);
+}
+
+// Columns of A that overlap, as those of expanded tensors do: the rows are packed as vectors, but
+// nothing behind the last element is read.
+TEST(columns_of_a_may_overlap) {
+  namespace guard = scriptlang::memory::guard;
+  constexpr int64_t m = 32, n = 64, k = 20;
+  std::vector<float> b(size_t(k * n), 1.0f), c(size_t(m * n));
+  for (int64_t apart : {0, 1, 3, 7, 8, 15, 16, 32, 40}) {
+    const size_t count = size_t(m + (k - 1) * apart), bytes = count * sizeof(float);
+    float* a = static_cast<float*>(guard::take(bytes, sizeof(float)));
+    if (!a) return;  // this system has no such blocks
+    for (size_t i = 0; i < count; ++i) a[i] = float(i);
+    Gemm<float> g;
+    g.m = m;
+    g.n = g.b_row = g.c_row = n;
+    g.k = k;
+    g.a = a;
+    g.a_row = 1;
+    g.a_column = apart;
+    g.b = b.data();
+    g.c = c.data();
+    for_sets([&](const KernelSet& set) {
+      set.gemm_f32->multiply(g);
+      for (int64_t i = 0; i < m; ++i) {
+        CHECK_EQ(c[size_t(i * n)], float(i * k + apart * (k * (k - 1) / 2)));
+      }
+    });
+    guard::give(a, bytes);
+  }
 }
 
 TEST(a_nan_reaches_the_result_through_relu) {

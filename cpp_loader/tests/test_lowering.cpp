@@ -119,6 +119,35 @@ TEST(a_list_of_constants_that_is_kept_is_made_in_each_call) {
   CHECK_EQ(count(lowered(code, &keep), StepOp::LIST), 1);
 }
 
+// What changes the list gets a new one in each call, also if its result is only read.
+TEST(a_list_of_constants_that_is_changed_is_made_in_each_call) {
+  Value given = List::make({Value(5)});
+  for (bool appends : {true, false}) {
+    Code code;  // x + append([3, 7], 9), x + _set_item([3, 7], 0, 9)
+    code.argument("List[int]");
+    code.constants = {Value(3), Value(7), Value(0), Value(9)};
+    code.types = {Value("List[int]")};
+    int64_t set = code.op("aten::_set_item", "t", 3), append = code.op("aten::append", "t", 2);
+    int64_t join = code.op("aten::add", "t", 2);
+    code.emit("STOREN", 1, 1).emit("LOAD", 1);
+    code.emit("LOADC", 0).emit("LOADC", 1).emit("LIST_CONSTRUCT", 0, 2);
+    if (appends) code.emit("LOADC", 3).emit("OP", append);
+    else code.emit("LOADC", 2).emit("LOADC", 3).emit("OP", set);
+    code.emit("OP", join).emit("RET");
+    check_same({code}, {given}, appends ? "[5, 3, 7, 9]" : "[5, 9, 7]");
+  }
+  Code twice, pops;  // g() = [3, 7].pop()
+  pops.name = "__torch__.g";
+  pops.constants = {Value(3), Value(7), Value(-1)};
+  pops.types = {Value("List[int]")};
+  int64_t pop = pops.op("aten::pop", "t", 2);
+  pops.emit("LOADC", 0).emit("LOADC", 1).emit("LIST_CONSTRUCT", 0, 2);
+  pops.emit("LOADC", 2).emit("OP", pop).emit("RET");
+  twice.functions = {Value("__torch__.g")};
+  twice.emit("CALL", 0).emit("CALL", 0).emit("TUPLE_CONSTRUCT", 2).emit("RET");
+  check_same({twice, pops}, {}, "(7, 7)");
+}
+
 TEST(an_operand_that_is_not_proven_is_checked_once) {
   Code code;  // without a schema nothing is declared
   code.schema = false;

@@ -134,6 +134,15 @@ def test_lists_change_under_other_names():
     both(f, 9)
 
 
+def test_a_list_of_constants_is_new_each_time():
+    f = scripted(
+        "def f(n: int) -> Tuple[int, List[int]]:\n    s, last = 0, [0]\n    for i in range(n):\n"
+        "        s += [1, 2, 3].pop()\n        last = last + [4, 5]\n        last[i] = s\n"
+        "    return s, last"
+    )
+    assert both(f, 4) == "(12, [3, 6, 9, 12, 5, 4, 5, 4, 5])"
+
+
 def test_a_swap_in_a_loop():
     f = scripted(
         "def f(n: int) -> Tuple[int, int, List[int], List[int]]:\n    a, b, c = 1, 2, 3\n"

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
+from scriptlang.interpreter.engine import available, engine
 
+from scriptlang import from_numpy
+from scriptlang.ops import table
 from tests.ops.harness import Arrays, both_tests, call
+from tests.ops.one_operator import program
 
 A = Arrays("attention")
 
@@ -150,3 +155,30 @@ def flash():
 
 SAMPLES = [*dense(), *masks(), *masked_and_causal(), *flash()]
 test_recorded, test_pytorch = both_tests("attention", SAMPLES)
+
+
+@pytest.mark.parametrize("name", sorted(available()))
+@pytest.mark.parametrize(
+    "query, key",
+    [
+        ((1, 0, 2, 4), (1, 2, 3, 4)),  # no heads
+        ((0, 2, 2, 4), (0, 2, 3, 4)),
+        ((1, 2, 0, 4), (1, 1, 3, 4)),
+        ((1, 2, 2, 4), (1, 2, 0, 4)),
+        ((1, 2, 2, 0), (1, 2, 3, 0)),
+    ],
+)
+def test_flash_of_nothing(name, query, key):
+    """PyTorch divides by zero without rows or keys."""
+    q, k = (from_numpy(np.ones(size, "float32")) for size in (query, key))
+    logs = from_numpy(np.ones(query[:3], "float32"))
+    given = [q, q, k, k, q, logs, 0.0, False, None, None]
+    flash = "aten::_scaled_dot_product_flash_attention_for_cpu"
+    back = program(table.find(f"{flash}_backward", ""), ())
+    made = [x.numpy() for x in engine(name).run(back, given)]
+    made += [
+        x.numpy()
+        for x in engine(name).run(program(table.find(flash, ""), ()), [q, k, k, *given[6:]])
+    ]
+    assert [x.shape for x in made] == [query, key, key, query, query[:3]]
+    assert not any(x.any() for x in made)

@@ -126,7 +126,7 @@ struct RowTiles {
 
 // Packs rows that lie side by side, as those of a transposed matrix, some tiles at a time, so that
 // each line of memory is read once. Elements are copied as vectors, which reach into the next rows
-// and into the places of the next elements.
+// and into the places of the next elements: columns have to be at least a vector apart.
 template <class T>
 SL_NOINLINE void pack_side_by_side(const RowTiles& tiles, int64_t k, const T* a, int64_t column,
                                    T* out) {
@@ -163,7 +163,10 @@ template <class T>
 SL_NOINLINE void pack_rows(int64_t m, int64_t k, const T* a, int64_t row, int64_t column, T* out) {
   constexpr int W = kLanes<T>;
   RowTiles tiles(m);
-  if (row == 1 && m >= W + kTileRows) return pack_side_by_side(tiles, k, a, column, out);
+#ifndef SL_NO_OPTIMIZER  // the smallest builds take what follows
+  const bool side_by_side = row == 1 && column >= W && m >= W + kTileRows;
+  if (side_by_side) return pack_side_by_side(tiles, k, a, column, out);
+#endif
   for (int64_t i = 0; i < tiles.count; ++i) {
     int height = tiles.height(i);
     const T* from = a + tiles.first(i) * row;

@@ -37,7 +37,7 @@ struct Entry {
   // constant that the home slot is known to hold, or -1.
   int32_t index = -1;
   bool kept = false;  // Move: a step that only reads the value leaves it for a later DROPR
-  int32_t list = -1;  // Home: the step that makes this list, if all its elements are constants
+  int32_t list = -1;  // Home: the step that makes this list, if its elements are constants as yet
   bool ends() const { return kind == Move && !kept; }  // whether a reading step drops the value
 };
 

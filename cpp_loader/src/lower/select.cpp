@@ -181,7 +181,7 @@ const Rule kRules[] = {
     SL_BORROWED("slice.t", '-'),
     SL_BORROWED("add.t", '-'),
     SL_BORROWED("list.t", '-'),
-    SL_BORROWED("pop.t", '-'),
+    {"aten::pop.t", RuleKind::Changes, Op::OP_BORROWED, "", '-'},
     SL_BORROWED_LISTS("__contains__.", 'b'),
     SL_BORROWED_LISTS("eq.", 'b'),
     SL_BORROWED_LISTS("ne.", 'b'),

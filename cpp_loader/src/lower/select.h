@@ -30,6 +30,7 @@ enum class RuleKind : uint8_t {
   StringEqual,
   StringOrder,
   Borrowed,  // an operator that only reads its arguments: see OP_BORROWED
+  Changes,   // one that borrows its arguments, and changes the first
   Same,      // the result is the operand: prim::unchecked_cast
   Convert,   // a Scalar to the type of the result
   Numbers,   // on Scalars: the proven tags of the operands choose the step

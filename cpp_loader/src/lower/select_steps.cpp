@@ -58,7 +58,8 @@ bool Lowering::typed_operator(const Rule& rule) {
     case RuleKind::Same: return true;
     case RuleKind::Numbers: return numbers(rule);
     case RuleKind::Convert: return converted(rule);
-    case RuleKind::Borrowed: return borrowing_operator(rule);
+    case RuleKind::Borrowed:
+    case RuleKind::Changes: return borrowing_operator(rule);
     case RuleKind::ListGet: list_get(); return true;
     case RuleKind::ListSet: list_set(); return true;
     case RuleKind::ListAppend: list_append(); return true;
@@ -161,12 +162,14 @@ bool Lowering::borrowing_operator(const Rule& rule) {
   const OperatorUse& use = f_.operators[size_t(i.x)];
   int64_t given = i.arguments, count = given + int64_t(use.defaults.size());
   if (i.results != 1 || given == 0 || count > kMostBorrowed || use.trailing_out) return false;
+  // What an operator changes is made anew for each call.
+  if (rule.kind == RuleKind::Changes) stack_[stack_.size() - size_t(given)].list = -1;
   call_borrowing(i.run, given, use.defaults, tags_of(rule.result));
   return true;
 }
 
 // If a step of this block made this value, a list of constants, removes the step and makes the list
-// here, once: an operator that borrows its arguments only reads them.
+// here, once, for an operator that only reads its arguments.
 bool Lowering::take_constant_list(int64_t position, Value* list) {
   Entry& e = stack_[size_t(position)];
   if (e.kind != Entry::Home || e.list < 0 || size_t(e.list) >= out_->size()) return false;
@@ -269,6 +272,7 @@ void Lowering::list_set() {
     pop();
     pop();
     emit(for_numbers(Op::LIST_SET, known), offset_of(list), offset_of(index), offset_of(value));
+    stack_.back().list = -1;  // its elements are no longer those that it was made of
   }
   emptied(value);
 }
@@ -302,6 +306,7 @@ void Lowering::list_append() {
   Tags known = tags_of_entry(stack_.back(), first + 1);
   pop();
   emit(for_numbers(Op::LIST_APPEND, known), offset_of(list), offset_of(value));
+  stack_.back().list = -1;  // as in list_set()
   emptied(value);
 }
 

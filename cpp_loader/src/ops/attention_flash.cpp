@@ -22,7 +22,7 @@ constexpr const char* kName = "scaled_dot_product_attention_flash_attention: ";
 // row lie side by side. Heads of the query may share heads of key and value.
 struct Flash {
   Tensor q, k, v, mask;  // mask: [batch, heads, rows, keys], or undefined
-  int64_t batch, heads, shared, rows, keys, width;
+  int64_t batch, heads, groups, shared, rows, keys, width;  // groups: heads of key and value
   bool causal;
   double scale;
 
@@ -57,9 +57,9 @@ Flash flash_of(const Args& args, int first, int rest) {
            "Attention mask is the same data type as query");
   SL_CHECK(!mask.defined() || mask.dim() == 2 || mask.dim() == 4, kName,
            "Attention mask dim in {2, 4}");
-  const int64_t heads = k.size(1);
-  const bool fits = k.sizes() == v.sizes() && q.size(0) == k.size(0) && heads > 0 &&
-                    q.size(1) % heads == 0 && q.dtype() == k.dtype() && q.dtype() == v.dtype();
+  const int64_t groups = k.size(1);
+  const bool fits = k.sizes() == v.sizes() && q.size(0) == k.size(0) && groups > 0 &&
+                    q.size(1) % groups == 0 && q.dtype() == k.dtype() && q.dtype() == v.dtype();
   SL_CHECK(fits, kName, "query ", to_string(q.sizes()), ", key ", to_string(k.sizes()),
            " and value ", to_string(v.sizes()),
            " of one dtype, batch and number of keys are needed");
@@ -70,7 +70,8 @@ Flash flash_of(const Args& args, int first, int rest) {
   f.v = rows_together(v, computed);
   f.batch = q.size(0);
   f.heads = q.size(1);
-  f.shared = f.heads / heads;
+  f.groups = groups;
+  f.shared = f.heads / groups;
   f.rows = q.size(2);
   f.keys = k.size(2);
   f.width = q.size(3);
@@ -223,12 +224,18 @@ void head_forward(const Flash& f, int64_t b, int64_t h, int64_t from, int64_t to
   }
 }
 
+// How many tasks a thread takes at least, if each makes `rows` passes over the keys. Keys that are
+// one in memory may be so many that the product overflows as an integer.
+int64_t grain_of(int64_t rows, const Flash& f) {
+  return int64_t(200'000 / (double(rows) * double(f.keys) * double(f.width) + 1)) + 1;
+}
+
 template <class T>
 void go_forward(const Flash& f, const Tensor& y, const Tensor& log_sums) {
   const int64_t heads = f.batch * f.heads, threads = kernels::thread_count();
   const int64_t pieces = heads >= threads ? 1 : std::min<int64_t>(threads, (f.rows + 31) / 32);
-  const int64_t work = 2 * (f.rows / pieces + 1) * f.keys * f.width + 1;
-  kernels::parallel_for(heads * pieces, 200'000 / work + 1, [&](int64_t begin, int64_t end) {
+  const int64_t grain = grain_of(2 * (f.rows / pieces + 1), f);
+  kernels::parallel_for(heads * pieces, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       const int64_t piece = task % pieces, head = task / pieces;
       head_forward<T>(f, head / f.heads, head % f.heads, f.rows * piece / pieces,
@@ -315,11 +322,11 @@ void head_back(const Flash& f, const Back& t, int64_t b, int64_t h) {
 
 template <class T>
 void go_back(const Flash& f, const Back& t) {
-  const int64_t work = 5 * f.rows * f.keys * f.width * f.shared + 1, kept = f.heads / f.shared;
-  kernels::parallel_for(f.batch * kept, 200'000 / work + 1, [&](int64_t begin, int64_t end) {
+  const int64_t grain = grain_of(5 * f.shared * f.rows, f);
+  kernels::parallel_for(f.batch * f.groups, grain, [&](int64_t begin, int64_t end) {
     for (int64_t task = begin; task < end; ++task) {
       for (int64_t k = 0; k < f.shared; ++k) {
-        head_back<T>(f, t, task / kept, task % kept * f.shared + k);
+        head_back<T>(f, t, task / f.groups, task % f.groups * f.shared + k);
       }
     }
   });
@@ -354,15 +361,14 @@ SL_OP(aten__scaled_dot_product_flash_attention_for_cpu_backward) {
   SL_CHECK(args.tensor(4).sizes() == query.sizes(), kName, "out has the sizes ",
            to_string(args.tensor(4).sizes()), ", query ", to_string(query.sizes()));
   const ScalarType computed = f.q.dtype();
-  const int64_t kept = f.heads / f.shared;
   Back t;
   t.of_y = rows_together(args.tensor(0), computed);
   t.y = rows_together(args.tensor(4), computed);
   t.log_sums = to_dtype(args.tensor(5), computed);
   t.of_q = heads_inside(f.batch, f.heads, f.rows, f.width, computed);
-  t.of_k = heads_inside(f.batch, kept, f.keys, f.width, computed);
-  t.of_v = heads_inside(f.batch, kept, f.keys, f.width, computed);
-  if (f.rows == 0 || f.keys == 0 || f.width == 0) {
+  t.of_k = heads_inside(f.batch, f.groups, f.keys, f.width, computed);
+  t.of_v = heads_inside(f.batch, f.groups, f.keys, f.width, computed);
+  if (t.of_q.numel() == 0 || f.keys == 0) {
     for (const Tensor& part : {t.of_q, t.of_k, t.of_v}) fill(part, 0.0);
   } else {
     for_float_type(computed, [&](auto zero) { go_back<decltype(zero)>(f, t); });

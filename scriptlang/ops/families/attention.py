@@ -316,7 +316,7 @@ FLASH = "scaled_dot_product_attention_flash_attention: "
 )
 def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
     """Attention, and the logarithm of the sum of the exponentials of each row of scores, 0 for a
-    row that sees nothing.
+    row that sees nothing or has no elements.
     """
     check_flash(query, key, value, dropout_p, attn_mask)
     q, k, v, score = flash_scores(query, key, value, is_causal, attn_mask, scale)
@@ -324,7 +324,7 @@ def flash_attention(query, key, value, dropout_p, is_causal, attn_mask, scale):
         top = score.max(-1, keepdims=True, initial=-np.inf)
         power = np.exp(score - top)
         total = power.sum(-1, keepdims=True)
-        hidden = np.isneginf(top)
+        hidden = np.isneginf(top) | (q.shape[-1] == 0)
         weight = np.where(hidden, 0, power / total).astype(q.dtype)
         logarithm = np.where(hidden, 0, top + np.log(total))[..., 0].astype(q.dtype)
     output = cast(Tensor._wrap(laid_like(weight @ v, query)), query.dtype)
