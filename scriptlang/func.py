@@ -5,9 +5,7 @@ func.jacrev(f)(x)           the Jacobian, row by row
 func.vmap(f)(batch)         f applied to each example of a batch
 func.jvp(f, (x,), (v,))     the result of f, and its derivative in the direction v
 
-`jvp` and `jacfwd` do not use forward-mode differentiation. The gradients of a function are linear
-in the gradients of its result; differentiating them with respect to those, again backward, gives
-the derivative in a direction.
+`grad`, `vjp` and `jacrev` go backward; `jvp` and `jacfwd` go forward (ops/derivatives/forward.py).
 """
 
 from __future__ import annotations
@@ -21,7 +19,8 @@ from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.recorder import activate
-from .ops.derivatives.state import alias, needs
+from .ops.derivatives.state import alias, needs, open_levels
+from .ops.derivatives.tangents import Level, carry, dual, entered, plain, primal_of, tangent_of
 from .tensors import Tensor
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
@@ -62,7 +61,7 @@ def grad_and_value(
                     f"{output.dim() if isinstance(output, Tensor) else type(output).__name__} dims."
                 )
             found = derived(output, leaves, args, argnums)
-        value = output.detach() if not outer(args, leaves) else output
+        value = plain(output) if not outer(args, leaves) else output
         return found, (value, *aux) if has_aux else value
 
     return run
@@ -86,7 +85,7 @@ def with_leaves(
 
 def fresh(value: Any, leaves: list[Tensor]) -> Any:
     if isinstance(value, Tensor):
-        made = functions.alias(value) if needs(value) else alias(value).requires_grad_()
+        made = functions.alias(value) if needs(value) else new_leaf(value)
         leaves.append(made)
         return made
     if isinstance(value, dict):
@@ -94,6 +93,13 @@ def fresh(value: Any, leaves: list[Tensor]) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(fresh(v, leaves) for v in value)
     raise TypeError(f"derivatives are by tensors, not by {type(value).__name__}")
+
+
+def new_leaf(tensor: Tensor) -> Tensor:
+    made = alias(tensor)
+    if open_levels:
+        carry(tensor, made)
+    return made.requires_grad_()
 
 
 def outer(args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
@@ -157,7 +163,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             found = iter(by_leaves(flat(output), leaves, chosen, wants))
         return tuple(filled(part, found) for part in args)
 
-    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
+    seen = output if records else filled(output, iter([plain(t) for t in flat(output)]))
     return (seen, back, *aux)
 
 
@@ -178,64 +184,101 @@ def jvp(
         raise RuntimeError("jvp takes the arguments and the tangents as tuples")
     if [t.shape for t in flat(primals)] != [t.shape for t in flat(tangents)]:
         raise RuntimeError("jvp takes one tangent of the same shape for each tensor argument")
-    with enable_grad():
-        args, leaves = with_leaves(primals, tuple(range(len(primals))))
+    with entered() as level:
+        given = iter(flat(tangents))
+        args = tuple(with_tangents(x, given, level) for x in primals)
         result = func(*args)
         output, *aux = result if has_aux else (result,)
-        records = outer(args, leaves) or any(map(needs, flat(tangents)))
-        made = forward(flat(output), leaves, flat(tangents), records, strict)
-    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
-    return (seen, filled(output, iter(made)), *aux)
-
-
-def forward(
-    outputs: list[Tensor],
-    leaves: list[Tensor],
-    tangents: list[Tensor],
-    records: bool,
-    strict: bool = False,
-) -> list[Tensor]:
-    """The derivatives of the outputs in the direction of the tangents of the leaves."""
-    found = []
-    for y in outputs:
-        if strict and not needs(y):
+        found = [tangent_of(y, level) for y in flat(output)]
+        if strict and None in found:
             raise RuntimeError("jvp(strict=True): a result does not depend on the arguments")
-        weight = functions.zeros_like(y.detach()).requires_grad_()
-        back = by_leaves([y], leaves, [weight], True)
-        chosen = [(g, t) for g, t in zip(back, tangents) if needs(g)]
-        if not chosen:
-            found.append(functions.zeros_like(y.detach()))
-            continue
-        outs, given = map(list, zip(*chosen))
-        found += by_leaves(outs, [weight], given, records)
-    return found
+        return (*apart(output, found, level), *(without(a, level) for a in aux))
+
+
+def with_tangents(value: Any, given: Any, level: Level) -> Any:
+    """The value with tensors that carry the given tangents."""
+    return filled(value, (dual(x, level, tangents_fit(x, next(given))) for x in flat(value)))
+
+
+def tangents_fit(x: Tensor, tangent: Tensor) -> Tensor:
+    if x.dtype is not tangent.dtype:
+        raise RuntimeError(f"the tangent of {x.dtype} has the same dtype, not {tangent.dtype}")
+    return tangent
+
+
+def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, Any]:
+    """The result of a function without its tangents, and these, zeros for None."""
+    seen = [primal_of(y, level) for y in flat(output)]
+    made = [functions.zeros_like(y) if t is None else t for y, t in zip(seen, found)]
+    return filled(output, iter(seen)), filled(output, iter(made))
+
+
+def without(value: Any, level: Level) -> Any:
+    """A value in which tensors have no tangents of a level."""
+    if isinstance(value, Tensor):
+        return primal_of(value, level)
+    if isinstance(value, dict):
+        return {k: without(v, level) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(without(v, level) for v in value)
+    return value
 
 
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Like `jacrev`, but column by column, which is better for more results than arguments."""
+    """Like `jacrev`, but column by column, which is better for more results than arguments.
 
-    def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
-        columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
-        return [[column[i] for column in columns] for i in range(len(outputs))]
+    The function is called for each element of the arguments.
+    """
 
-    return jacobian_function(func, argnums, has_aux, blocks)
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        places = (argnums,) if isinstance(argnums, int) else argnums
+        structure = [args[k] for k in places]
+        inputs = flat(structure)
+        columns: list[list[list[Tensor]]] = []
+        output: Any = None
+        aux: list[Any] = []
+
+        def column(k: int, unit: Tensor | None) -> list[Tensor]:
+            nonlocal output, aux
+            with entered() as level:
+                made = [
+                    dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
+                    for i, x in enumerate(inputs)
+                ]
+                given = list(args)
+                parts = iter(made)
+                for place, part in zip(places, structure):
+                    given[place] = filled(part, parts)
+                result = func(*given, **kwargs)
+                output, *rest = result if has_aux else (result,)
+                found = [tangent_of(y, level) for y in flat(output)]
+                output, tangents = apart(output, found, level)
+                aux = [without(a, level) for a in rest]
+                return flat(tangents)
+
+        for k, x in enumerate(inputs):
+            units = functions.eye(x.numel(), dtype=x.dtype).unbind(0)
+            columns.append([column(k, unit) for unit in units])
+        if not any(columns):
+            column(0, None)
+        rows = [
+            [joined(y, x, [made[i] for made in column]) for x, column in zip(inputs, columns)]
+            for i, y in enumerate(flat(output))
+        ]
+        return assembled(output, structure, isinstance(argnums, int), rows, aux)
+
+    return run
 
 
-def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool) -> list[Tensor]:
-    """The derivatives of each output with respect to all elements of leaf k."""
-    leaf = leaves[k]
-    units = functions.eye(leaf.numel(), dtype=leaf.dtype).unbind(0)
-    found = [forward(outputs, [leaf], [u.reshape(leaf.shape)], records) for u in units]
-    return [
-        functions.stack([column[i] for column in found], -1).reshape(
-            list(y.shape) + list(leaf.shape)
-        )
-        if found
-        else functions.zeros(list(y.shape) + list(leaf.shape), dtype=y.dtype)
-        for i, y in enumerate(outputs)
-    ]
+def joined(y: Tensor, x: Tensor, columns: list[Tensor]) -> Tensor:
+    """The derivatives of y by x, from those by each element of x."""
+    size = list(y.shape) + list(x.shape)
+    if not columns:
+        return functions.zeros(size, dtype=y.dtype)
+    return functions.stack(columns, -1).reshape(size)
 
 
 def jacrev(
@@ -268,15 +311,22 @@ def jacobian_function(
             output, *aux = result if has_aux else (result,)
             rows = blocks(flat(output), leaves, outer(made, leaves))
         structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
-        parts = []
-        for row in rows:
-            found = iter(row)
-            filled_parts = tuple(filled(part, found) for part in structure)
-            parts.append(filled_parts[0] if isinstance(argnums, int) else filled_parts)
-        whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
-        return (whole, *aux) if has_aux else whole
+        return assembled(output, structure, isinstance(argnums, int), rows, aux)
 
     return run
+
+
+def assembled(
+    output: Any, structure: list[Any], is_single: bool, rows: list[list[Tensor]], aux: list[Any]
+) -> Any:
+    """The derivatives of each output by each tensor in the structure of both, and aux."""
+    parts = []
+    for row in rows:
+        found = iter(row)
+        filled_parts = tuple(filled(part, found) for part in structure)
+        parts.append(filled_parts[0] if is_single else filled_parts)
+    whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+    return (whole, *aux) if aux else whole
 
 
 def shaped(output: Any, parts: Any) -> Any:
