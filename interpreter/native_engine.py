@@ -20,6 +20,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.calling.current import calls
+from ..ops.derivatives.state import open_levels
 from ..ops.shared.generator import default_generator
 from . import gradients
 from .native import load
@@ -112,8 +113,8 @@ class NativeEngine:
 def run_recorded(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
-    """Run a call that has to be recorded for derivatives: on the native engine if it can record the
-    call, else on the Python engine."""
+    """Run a call that has to be seen for derivatives: on the native engine if it can record the call
+    and nothing has a tangent, else on the Python engine."""
     from ..ops.families.modes import mode
     from . import recorded
 
@@ -121,7 +122,7 @@ def run_recorded(
     if result is not NotImplemented:
         return result
     program = recorded.program_of(function) if mode.enabled else None
-    if program is None:
+    if program is None or open_levels and gradients.has_tangent(args, kwargs):
         from .python_engine import run_seen
 
         return run_seen(function, args, kwargs, limits)

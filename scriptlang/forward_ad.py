@@ -91,7 +91,7 @@ def level_of(level: int | None) -> tangents.Level | None:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A new tensor over the memory of `tensor` that carries the tangent.
 
-    tangent: of the same shape and dtype.  Going backward through the result reaches both.  Raises
+    tangent: of the same shape; it is converted to the same dtype.  Going backward through the result reaches both.  Raises
     RuntimeError if no level is open or the tangent does not fit, ValueError for integers.
     """
     opened = level_of(level)
@@ -105,27 +105,17 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             raise ValueError(
                 f"Expected {name} to be floating point or complex, but got: {given.dtype}"
             )
-    check_tangent(tensor, tangent)
+    if tangents.tangent_of(tensor, opened) is not None:
+        raise RuntimeError(
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
+            "level 0 is not supported."
+        )
     if tangents.tangent_of(tangent, opened) is not None:
         raise RuntimeError(
-            "Setting the same forward gradient on Tensors that already have one is not supported: "
-            "unpack_dual gives the tangent without its own"
+            "Setting a forward grad that itself has a forward gradient at the same level 0 is not "
+            "supported."
         )
-    return tangents.dual(tensor, opened, tangent)
-
-
-def check_tangent(primal: Tensor, tangent: Tensor) -> None:
-    """Raise RuntimeError if a tangent does not fit its tensor."""
-    if primal._size != tangent._size:
-        raise RuntimeError(
-            "Trying to set a forward gradient that has a different size than that of the original "
-            f"Tensor, this is not supported. Tensor is of size {list(primal._size)} while the "
-            f"given forward gradient is of size {list(tangent._size)}."
-        )
-    if primal.dtype is not tangent.dtype:
-        raise RuntimeError(
-            f"the tangent of a tensor of {primal.dtype} has the same dtype, not {tangent.dtype}"
-        )
+    return tangents.dual(tensor, opened, tangents.suited(tensor, tangent))
 
 
 def unpack_dual(tensor: Tensor, *, level: int | None = None) -> UnpackedDualTensor:

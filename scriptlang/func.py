@@ -20,7 +20,7 @@ from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, needs, open_levels
-from .ops.derivatives.tangents import Level, carry, dual, entered, plain, primal_of, tangent_of
+from .ops.derivatives.tangents import Level, carry, dual, entered, plain, primal_of, suited, tangent_of
 from .tensors import Tensor
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
@@ -138,11 +138,12 @@ def filled(structure: Any, found: Any) -> Any:
     return type(structure)(filled(v, found) for v in structure)
 
 
-def flat(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
+def flat(value: Any) -> list[Any]:
+    """What containers hold, those inside of others included."""
     if isinstance(value, dict):
         value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return [value]
     return [t for v in value for t in flat(v)]
 
 
@@ -180,30 +181,75 @@ def jvp(
     tangents: in the structure and shapes of the arguments. strict: raise RuntimeError if a result
     does not depend on the arguments; otherwise its derivative is 0.
     """
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError("jvp takes the arguments and the tangents as tuples")
-    if [t.shape for t in flat(primals)] != [t.shape for t in flat(tangents)]:
-        raise RuntimeError("jvp takes one tangent of the same shape for each tensor argument")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    if form(primals) != form(tangents):
+        raise RuntimeError(
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+            f"{form(primals)} and tangents with structure {form(tangents)}"
+        )
+    check_inputs(flat(primals))
     with entered() as level:
         given = iter(flat(tangents))
         args = tuple(with_tangents(x, given, level) for x in primals)
         result = func(*args)
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{JVP}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
         output, *aux = result if has_aux else (result,)
+        check_outputs(output)
         found = [tangent_of(y, level) for y in flat(output)]
-        if strict and None in found:
-            raise RuntimeError("jvp(strict=True): a result does not depend on the arguments")
+        if strict and any(t is None for t in found):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
         return (*apart(output, found, level), *(without(a, level) for a in aux))
+
+
+JVP = "jvp(f, primals, tangents)"
+
+
+def form(value: Any) -> Any:
+    """How containers are nested in a value; what is in them is "*"."""
+    if isinstance(value, dict):
+        return {k: form(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(form(v) for v in value)
+    return "*"
+
+
+def check_inputs(values: list[Any]) -> None:
+    """Raise RuntimeError or ValueError if one cannot differentiate by these."""
+    if not values:
+        raise RuntimeError(f"{JVP}: Expected primals to contain at least one Tensor.")
+    for x in values:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(
+                f"{JVP}: Expected primals to only contain Tensors, got {type(x)}"
+            )
+        if x.dtype.kind not in "fc":
+            raise ValueError(
+                f"Expected primal to be floating point or complex, but got: {x.dtype}"
+            )
+
+
+def check_outputs(output: Any) -> None:
+    for y in flat(output):
+        if not isinstance(y, Tensor):
+            raise RuntimeError(
+                f"{JVP}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(y)}"
+            )
 
 
 def with_tangents(value: Any, given: Any, level: Level) -> Any:
     """The value with tensors that carry the given tangents."""
-    return filled(value, (dual(x, level, tangents_fit(x, next(given))) for x in flat(value)))
-
-
-def tangents_fit(x: Tensor, tangent: Tensor) -> Tensor:
-    if x.dtype is not tangent.dtype:
-        raise RuntimeError(f"the tangent of {x.dtype} has the same dtype, not {tangent.dtype}")
-    return tangent
+    return filled(value, (dual(x, level, suited(x, next(given))) for x in flat(value)))
 
 
 def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, Any]:
@@ -235,8 +281,14 @@ def jacfwd(
     @wraps(func)
     def run(*args: Any, **kwargs: Any) -> Any:
         places = (argnums,) if isinstance(argnums, int) else argnums
+        if not places:
+            raise RuntimeError("argnums must be non-empty")
+        for k in places:
+            if not -len(args) <= k < len(args):
+                raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
         structure = [args[k] for k in places]
         inputs = flat(structure)
+        check_inputs(inputs)
         columns: list[list[list[Tensor]]] = []
         output: Any = None
         aux: list[Any] = []
@@ -254,6 +306,7 @@ def jacfwd(
                     given[place] = filled(part, parts)
                 result = func(*given, **kwargs)
                 output, *rest = result if has_aux else (result,)
+                check_outputs(output)
                 found = [tangent_of(y, level) for y in flat(output)]
                 output, tangents = apart(output, found, level)
                 aux = [without(a, level) for a in rest]

@@ -90,7 +90,7 @@ class Out(Step):
 
     def run(self, kernel: Callable[..., Any], values: list[Any], level: Level) -> Any:
         name = self.op.name.partition("::")[2]
-        raise RuntimeError(
+        raise NotImplementedError(
             f"Trying to use forward AD with {name}_out that does not support it because it is an "
             "out= function"
         )

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import MissingOperatorError
 from ...tensors import Tensor
 from .. import table
 from ..calling import dispatch, functions
@@ -91,17 +92,31 @@ class Forward:
         return "twice" if self.readings else "rule"
 
     def function(self, inputs: list[int], how: str | Expression) -> Callable[[Call], Any]:
+        schema = self.op.schema
         if isinstance(how, Expression):
             reading = Reading(how, self.rule)
             self.note(reading)
             return lambda call: evaluate(reading, call)
         if how == "linear":
             if len(inputs) < len(self.rule.gradients):  # the other ones stay as they are
-                self.named.update(range(len(self.op.schema.arguments)))
+                self.named.update(range(len(schema.arguments)))
             return lambda call: applied(self.op, inputs, call)
+        if how == "unknown":
+            raise_missing = MissingOperatorError(
+                f"the derivative of {self.op.qualified_name} forward is not implemented in scriptlang "
+                f"for {', '.join(schema.arguments[i].name for i in inputs)}"
+            )
+
+            def refuse(call: Call) -> Any:
+                raise raise_missing
+
+            return refuse
         reading = next(r for r in self.readings if r.inputs == inputs)
         self.note(reading)
-        return lambda call: pointwise(reading, inputs[0], call)
+        if how == "pointwise":
+            return lambda call: pointwise(reading, inputs[0], call)
+        dim, keepdim = schema.index("dim"), schema.index("keepdim")
+        return lambda call: reduced(reading, inputs[0], call, dim, keepdim)
 
     def note(self, reading: Reading) -> None:
         self.named |= {n for kind, n, is_shape in reading.names if kind == "argument"}
@@ -162,24 +177,50 @@ def pointwise(reading: Reading, argument: int, call: Call) -> Tensor | None:
     """The derivative of an operator whose elements each depend on one element of the argument.
 
     With real numbers that is what its gradient would be if the tangent were the gradient of the
-    result.  With complex ones the gradients of both parts of the result are asked for: x -> y with
-    the real derivative [[a, b], [c, d]] has the gradients a + bi of Re y and c + di of Im y.
+    result.
+    """
+    x, y = call.values[argument], call.first()
+    if x.dtype.kind != "c" and y.dtype.kind != "c":
+        return evaluate(reading, call, [fitted(call.tangents[argument], y)])
+    return by_slopes(reading, argument, call)
+
+
+def by_slopes(reading: Reading, argument: int, call: Call) -> Tensor | None:
+    """The tangent times the slopes, which are the gradients of the sum of the result.
+
+    With complex numbers the gradients of both parts of the result are asked for: x -> y with the
+    real derivative [[a, b], [c, d]] has the gradients a + bi of Re y and c + di of Im y.
     """
     x, y, tangent = call.values[argument], call.first(), call.tangents[argument]
-    if x.dtype.kind != "c" and y.dtype.kind != "c":
-        return evaluate(reading, call, [fitted(tangent, y)])
     parts = []
     for unit in (1, 1j) if y.dtype.kind == "c" else (1,):
-        one = functions.full_like(y, unit)
-        slope = evaluate(reading, call, [one])
+        slope = evaluate(reading, call, [functions.full_like(y, unit)])
         if slope is None:
             return None
-        if x.dtype.kind != "c":
+        if x.dtype.kind == "c":
+            parts.append(functions.real(functions.conj(slope) * tangent))
+        else:
             slope = functions.real(slope) if slope.dtype.kind == "c" else slope
             parts.append(slope * tangent)
-        else:
-            parts.append(functions.real(functions.conj(slope) * tangent))
     return parts[0] if len(parts) == 1 else functions.complex(*parts)
+
+
+def reduced(
+    reading: Reading, argument: int, call: Call, dim: int | None, keepdim: int | None
+) -> Tensor | None:
+    """The derivative of an operator that makes one number of those along some dimensions.
+
+    dim, keepdim: the arguments with these names, if there are any.
+    """
+    made = by_slopes(reading, argument, call)
+    if made is None:
+        return None
+    along = None if dim is None else call.values[dim]
+    dims = helpers.listed(list(made._size), [along] if isinstance(along, int) else along)
+    if dims:
+        made = functions.sum(made, dims, keepdim is not None and call.values[keepdim])
+    y = call.first()
+    return made if made._size == y._size else functions.reshape(made, list(y._size))
 
 
 def twice(readings: list[Reading], call: Call) -> Parts:
@@ -188,7 +229,7 @@ def twice(readings: list[Reading], call: Call) -> Parts:
     was = mode.turn(True)
     try:
         weights = [
-            functions.zeros_like(r).requires_grad_() if is_floating(r) else None
+            functions.ones_like(r).requires_grad_() if is_floating(r) else None
             for r in call.results
         ]
         outputs: list[Tensor] = []

@@ -18,6 +18,8 @@ are a_tangent and b_tangent, zeros where there is none.  Instead of an expressio
     linear      the operator itself, applied to the tangents of these inputs
     products    the same for each of the inputs, while the other ones stay as they are
     pointwise   the expression of the gradient, with the tangent in place of `grad`
+    reduction   that expression for a gradient of ones, times the tangent, summed over `dim`
+    unknown     nothing: a tangent of these inputs raises an error
 Pointwise operators (`Facts.pointwise`) need no such line.  Where nothing is told, what goes back
 is differentiated once more (forward_rules.py).
 
@@ -60,7 +62,7 @@ LINE = re.compile(r"(forward\b)?\s*(\w+(?:\s*,\s*\w+)*)?\s*:\s*(.*)", re.DOTALL)
 """A line of a rule: inputs, and the expression of their gradients; or `forward`, inputs, what they
 add to the tangent of the result."""
 
-KINDS = ("linear", "products", "pointwise")
+KINDS = ("linear", "products", "pointwise", "reduction", "unknown")
 """What a line with `forward` may have instead of an expression."""
 
 TANGENT = "_tangent"
@@ -240,15 +242,14 @@ class Rule:
         if text not in KINDS:
             expression = Expression(self, inputs, text, place, is_forward=True)
             self.forward.append((inputs, expression))
-        elif text == "linear":
+        elif text in ("linear", "unknown"):
             self.forward.append((inputs, text))
         else:
             kind = "linear" if text == "products" else text
             self.forward += [((name,), kind) for name in inputs]
-            if kind == "pointwise" and not {(n,) for n in inputs} <= {
-                e.inputs for e in self.gradients
-            }:
-                raise RuleError(f"{place}: a pointwise input has a line of its own for its gradient")
+            alone = {e.inputs for e in self.gradients}
+            if kind != "linear" and any((name,) not in alone for name in inputs):
+                raise RuleError(f"{place}: {text}: the gradient of each input has its own line")
 
     def __repr__(self) -> str:
         return f"<rule of {self.name}>"

@@ -235,6 +235,22 @@ def write(
 # Tensors with the same tangents
 
 
+def suited(primal: Tensor, tangent: Tensor) -> Tensor:
+    """A tangent that a user gives, in the type of its tensor.  Raises RuntimeError if it does not
+    fit."""
+    if primal._size != tangent._size:
+        raise RuntimeError(
+            "Trying to set a forward gradient that has a different size than that of the original "
+            f"Tensor, this is not supported. Tensor is of size {list(primal._size)} while the "
+            f"given forward gradient is of size {list(tangent._size)}."
+        )
+    if primal.dtype is tangent.dtype:
+        return tangent
+    if tangent.dtype.kind == "c" and primal.dtype.kind != "c":
+        raise RuntimeError("the tangent of a real tensor is real: take torch.real of it")
+    return functions.to(tangent, primal.dtype)
+
+
 def carry(tensor: Tensor, made: Tensor, copied: bool = False) -> Tensor:
     """Give `made` the tangents of all levels that `tensor` has, or copies of them; return it."""
     if tensor._autograd is not None:
