@@ -113,32 +113,41 @@ class NativeEngine:
 def run_recorded(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
-    """Run a call that has to be seen for derivatives: on the native engine if it can record the call
-    and nothing has a tangent, else on the Python engine."""
+    """Run a call that has to be recorded for derivatives: on the native engine if it can record the
+    call, else on the Python engine."""
     from ..ops.families.modes import mode
     from . import recorded
 
     result = gradients.straight_result(function, "native", args, kwargs, limits)
     if result is not NotImplemented:
         return result
-    program = recorded.program_of(function) if mode.enabled else None
-    if program is None or open_levels and gradients.has_tangent(args, kwargs):
+    has_tangent = bool(open_levels) and gradients.has_tangent(args, kwargs)
+    program = recorded.program_of(function) if mode.enabled or has_tangent else None
+
+    def run(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        from .arguments import bind
+
+        def wrap(call: Callable[[], Any]) -> Any:
+            try:
+                return call()
+            except NativeError as e:
+                raise program.failure(e, limits) from None
+
+        if default_generator.is_ahead:
+            default_generator.hand_over()
+        values = bind(program.schema, args, kwargs)
+        allowed = NO_LIMITS if limits is None else native_limits(limits)
+        return recorded.run(program, values, allowed, wrap)
+
+    if has_tangent:
+        from . import forward
+
+        return forward.run(function, args, kwargs, limits, run if program else None)
+    if program is None:
         from .python_engine import run_seen
 
         return run_seen(function, args, kwargs, limits)
-    from .arguments import bind
-
-    def wrap(call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except NativeError as e:
-            raise program.failure(e, limits) from None
-
-    if default_generator.is_ahead:
-        default_generator.hand_over()
-    values = bind(program.schema, args, kwargs)
-    allowed = NO_LIMITS if limits is None else native_limits(limits)
-    return recorded.run(program, values, allowed, wrap)
+    return run(args, kwargs)
 
 
 def program_of(function: Function) -> Any:

@@ -16,11 +16,11 @@ from .. import table
 from ..calling import dispatch, functions
 from ..calling.current import calls, mode
 from . import plans
-from .api import grad as gradients
 from .forward_rules import Call, Forward, Tangents, is_floating, tensors_in
+from .forward_tape import differentiated, replaced
 from .recorder import Recorder
 from .rules import rule_of
-from .state import alias, needs, open_levels
+from .state import alias, open_levels
 from .tangents import Level, give, hidden, tangent_of, top_level, write
 
 
@@ -204,71 +204,13 @@ class Become(ByRule):
 
 
 class Twice(Step):
-    """Operators of users: their results are recorded, and what goes back is differentiated."""
+    """Operators of users: what goes back through them is differentiated."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any], level: Level) -> Any:
-        tangents = [tangent_of(t, level) for t in tensors_in(values)]
-        with hidden(level):
-            made = {id(t): leaf(t) for t in tensors_in(values)}
-            again = [replaced(v, made) for v in values]
-            was = mode.turn(True)
-            try:
-                result = self.plan.run(kernel, again)
-                results = [r for r in flat(result) if is_floating(r)]
-                pairs = [
-                    (made[id(t)], v) for t, v in zip(tensors_in(values), tangents) if v is not None
-                ]
-                found = [
-                    by_tape(r, [x for x, _ in pairs], [v for _, v in pairs], was) for r in results
-                ]
-            finally:
-                mode.turn(was)
-            for r, tangent in zip(results, found):
-                if tangent is not None:
-                    give(r, level, tangent)
-        return result
+        def call(made: dict[int, Tensor]) -> Any:
+            return self.plan.run(kernel, [replaced(v, made) for v in values])
 
-
-def leaf(tensor: Tensor) -> Tensor:
-    """A tensor by which what is computed of it can be differentiated."""
-    if not is_floating(tensor):
-        return tensor
-    if needs(tensor) or top_level((tensor,)):
-        return functions.alias(tensor) if needs(tensor) else carried(tensor)
-    return alias(tensor).requires_grad_()
-
-
-def carried(tensor: Tensor) -> Tensor:
-    from .tangents import carry
-
-    return carry(tensor, alias(tensor)).requires_grad_()
-
-
-def replaced(value: Any, made: dict[int, Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        return made[id(value)]
-    if isinstance(value, (list, tuple)):
-        return type(value)(replaced(v, made) for v in value)
-    return value
-
-
-def by_tape(
-    result: Tensor, inputs: list[Tensor], tangents: list[Tensor], records: bool
-) -> Tensor | None:
-    """The derivative of a recorded result in the direction of tangents of inputs."""
-    if not needs(result):
-        return None
-    weight = functions.zeros_like(result.detach()).requires_grad_()
-    back = gradients(
-        [result], inputs, [weight], retain_graph=True, create_graph=True, allow_unused=True
-    )
-    chosen = [(g, t) for g, t in zip(back, tangents) if g is not None and needs(g)]
-    if not chosen:
-        return None
-    outputs, given = map(list, zip(*chosen))
-    records = records and any(map(needs, (*inputs, *tangents)))
-    (found,) = gradients(outputs, [weight], given, create_graph=records, allow_unused=True)
-    return found
+        return differentiated(call, tensors_in(values), level)
 
 
 def step_of(op: table.Operator, plan: Any) -> Any:
