@@ -1,7 +1,8 @@
 """Calls of native programs in which tensors have tangents (forward mode).
 
-The engine goes backward only.  So the call is recorded, and what goes back is differentiated; where
-it cannot be recorded, the Python engine runs it, operator by operator.
+The engine goes backward only.  So the call is recorded, and what goes back is differentiated. Where
+it cannot be recorded, or something else differentiates it as well (a gradient is wanted, or there
+are two levels), the Python engine runs it, operator by operator.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import mode
 from ..ops.derivatives.forward_tape import differentiated, replaced
-from ..ops.derivatives.tangents import is_dual, top_level
+from ..ops.derivatives.tangents import Level, hidden, is_dual, top_level
 from ..tensors import Tensor
 from .gradients import has_gradient, leaves
 from .python_engine import function_keeps, run_seen
@@ -35,18 +36,31 @@ def run(
     values = [*args, *named.values()]
     parts = list(leaves(values))
     level = top_level(t for t in parts if isinstance(t, Tensor))
-    if native is None or level is None or holds_dual(parts) or function_keeps(function):
+    wanted = mode.enabled and any(map(has_gradient, values))
+    if (
+        native is None
+        or wanted  # going back has to see the tangents
+        or level is None
+        or has_outer(parts, level)
+        or holds_dual(parts)
+        or function_keeps(function)
+    ):
         return run_seen(function, args, kwargs, limits)
 
     def call(made: dict[int, Tensor]) -> Any:
         again = {k: replaced(v, made) for k, v in named.items()}
         return native([replaced(v, made) for v in args], again)
 
-    wanted = mode.enabled and any(map(has_gradient, values))
     try:
-        return differentiated(call, [t for t in parts if isinstance(t, Tensor)], level, wanted)
+        return differentiated(call, [t for t in parts if isinstance(t, Tensor)], level, False)
     except MissingOperatorError:  # one of its operators goes back only once
         return run_seen(function, args, kwargs, limits)
+
+
+def has_outer(values: Sequence[Any], level: Level) -> bool:
+    """Whether a tensor has a tangent of a level outside of this one, too."""
+    with hidden(level):
+        return any(isinstance(t, Tensor) and is_dual(t) for t in values)
 
 
 def holds_dual(values: Sequence[Any]) -> bool:

@@ -245,3 +245,17 @@ def step_of(op: table.Operator, plan: Any) -> Any:
 def follows_body(rule: Any) -> bool:
     """Whether tangents of a composite go through its body."""
     return rule is None or not rule.forward and not rule.operator.facts.pointwise
+
+
+def way(op: table.Operator) -> str:
+    """How tangents go through an operator: by its "rule", through its "body", by going back
+    "twice" for some inputs; "none": its results have none; "" if it has no derivative."""
+    rule = rule_of(op)
+    base = op.form.base if op.form is not None else op
+    if rule is None:
+        return "body" if base.is_composite else ""
+    if rule.is_none:
+        return "none"
+    if rule.instead is not None or base.is_composite and follows_body(rule):
+        return "body"
+    return Forward(rule).kind
