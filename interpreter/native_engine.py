@@ -122,7 +122,7 @@ def run_recorded(
     if result is not NotImplemented:
         return result
     has_tangent = bool(open_levels) and gradients.has_tangent(args, kwargs)
-    program = recorded.program_of(function) if mode.enabled or has_tangent else None
+    program: Any = recorded.program_of(function) if mode.enabled or has_tangent else None
 
     def run(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         from .arguments import bind

@@ -91,8 +91,9 @@ def level_of(level: int | None) -> tangents.Level | None:
 def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> Tensor:
     """A new tensor over the memory of `tensor` that carries the tangent.
 
-    tangent: of the same shape; it is converted to the same dtype.  Going backward through the result reaches both.  Raises
-    RuntimeError if no level is open or the tangent does not fit, ValueError for integers.
+    tangent: of the same shape; it is converted to the same dtype.  Going backward through the
+    result reaches both.  Raises RuntimeError if no level is open or the tangent does not fit,
+    ValueError for integers.
     """
     opened = level_of(level)
     if opened is None:
@@ -107,8 +108,8 @@ def make_dual(tensor: Tensor, tangent: Tensor, *, level: int | None = None) -> T
             )
     if tangents.tangent_of(tensor, opened) is not None:
         raise RuntimeError(
-            "Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
-            "level 0 is not supported."
+            "Making a dual Tensor based on a Tensor that already has a forward gradient at the "
+            "same level 0 is not supported."
         )
     if tangents.tangent_of(tangent, opened) is not None:
         raise RuntimeError(

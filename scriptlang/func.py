@@ -20,7 +20,16 @@ from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, needs, open_levels
-from .ops.derivatives.tangents import Level, carry, dual, entered, plain, primal_of, suited, tangent_of
+from .ops.derivatives.tangents import (
+    Level,
+    carry,
+    dual,
+    entered,
+    plain,
+    primal_of,
+    suited,
+    tangent_of,
+)
 from .tensors import Tensor
 
 __all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
@@ -229,13 +238,9 @@ def check_inputs(values: list[Any]) -> None:
         raise RuntimeError(f"{JVP}: Expected primals to contain at least one Tensor.")
     for x in values:
         if not isinstance(x, Tensor):
-            raise RuntimeError(
-                f"{JVP}: Expected primals to only contain Tensors, got {type(x)}"
-            )
+            raise RuntimeError(f"{JVP}: Expected primals to only contain Tensors, got {type(x)}")
         if x.dtype.kind not in "fc":
-            raise ValueError(
-                f"Expected primal to be floating point or complex, but got: {x.dtype}"
-            )
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
 
 
 def check_outputs(output: Any) -> None:
@@ -404,5 +409,9 @@ def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
 
 
 def hessian(func: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
-    """A function that computes the second derivatives of `func` with respect to one argument."""
+    """A function that computes the second derivatives of `func` with respect to one argument.
+
+    It goes backward twice. PyTorch goes forward through what goes backward, for all elements at
+    once; here that would call `func` for each element.
+    """
     return jacrev(jacrev(func, argnums), argnums)

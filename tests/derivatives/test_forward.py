@@ -81,9 +81,12 @@ def no_grad(t):
 def views_are_dual(t):
     with level(t):
         x = dual(t)
-        return both(t, x[1:]), both(t, x.view(3, 1)), both(t, x.flip(0)[0]), [
-            both(t, part) for part in x.unbind(0)
-        ]
+        return (
+            both(t, x[1:]),
+            both(t, x.view(3, 1)),
+            both(t, x.flip(0)[0]),
+            [both(t, part) for part in x.unbind(0)],
+        )
 
 
 @program
@@ -152,7 +155,12 @@ def turned_memory(t):
         y = x.clone()
         y[0].mul_(2)
         y.t_()
-        return both(t, x.t()[0]), both(t, y), both(t, x.reshape(-1)), both(t, x.as_strided((2,), (1,)))
+        return (
+            both(t, x.t()[0]),
+            both(t, y),
+            both(t, x.reshape(-1)),
+            both(t, x.as_strided((2,), (1,))),
+        )
 
 
 @program
@@ -214,7 +222,11 @@ def columns_of_columns(t):
         return y.sum() * x.prod()
 
     x = t.tensor([1.0, 2.0, 3.0])
-    return t.func.jacfwd(t.func.jacfwd(f))(x), t.func.hessian(f)(x), t.func.jacrev(t.func.jacfwd(f))(x)
+    return (
+        t.func.jacfwd(t.func.jacfwd(f))(x),
+        t.func.hessian(f)(x),
+        t.func.jacrev(t.func.jacfwd(f))(x),
+    )
 
 
 @program

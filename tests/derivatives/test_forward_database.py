@@ -17,11 +17,19 @@ from tests.derivatives.test_database import operators  # noqa: E402
 pytestmark = [pytest.mark.oracle, pytest.mark.slow]
 
 
+OTHERS = {
+    "triangular_solve": "PyTorch's reads the tangent outside of the triangle",
+    "cholesky_inverse": "its samples are too near to singular matrices",
+    "linalg.eig": "its vectors are known up to a factor",
+}
+"""Entries that are left out besides those of test_database, each with the reason."""
+
+
 def pytest_generate_tests(metafunc) -> None:
     """The database takes seconds to import: only a run that wants slow tests does."""
     if "op" in metafunc.fixturenames:
         wanted = operators() if metafunc.config.getoption("--slow") else []
-        wanted = [op for op in wanted if op.supports_forward_ad]
+        wanted = [op for op in wanted if op.supports_forward_ad and op.name not in OTHERS]
         metafunc.parametrize("op", wanted, ids=db.name_of)
 
 
@@ -59,6 +67,8 @@ def test_tangents(op, dtype):
             made: dict = {}
             mine = tuple(db.ours(v, made) for v in given)
             got = db.forward(scriptlang, scriptlang.from_numpy, function, mine)
+            if op.name == "linalg.lstsq":
+                got = got[: len(wanted)]  # PyTorch's entry gives the solution alone
             assert len(got) == len(wanted)
             for (_, a), (_, b) in zip(got, wanted):
                 assert not difference(a, b), f"{difference(a, b)}: {sample.args} {sample.kwargs}"

@@ -103,8 +103,8 @@ class Forward:
             return lambda call: applied(self.op, inputs, call)
         if how == "unknown":
             raise_missing = MissingOperatorError(
-                f"the derivative of {self.op.qualified_name} forward is not implemented in scriptlang "
-                f"for {', '.join(schema.arguments[i].name for i in inputs)}"
+                f"the derivative of {self.op.qualified_name} is not implemented in scriptlang for "
+                f"{', '.join(schema.arguments[i].name for i in inputs)}"
             )
 
             def refuse(call: Call) -> Any:
@@ -262,9 +262,7 @@ def collect(
     for value, tangent, part in zip(values, tangents, made):
         if tangent is not None and part is not None and needs(part):
             size = list(value._size)
-            outputs.append(
-                helpers.fitted(part, size, value.dtype.code, value.dtype.kind == "c")
-            )
+            outputs.append(helpers.fitted(part, size, value.dtype.code, value.dtype.kind == "c"))
             given.append(tangent)
 
 

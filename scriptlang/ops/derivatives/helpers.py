@@ -104,9 +104,7 @@ def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
     return grad
 
 
-def elements_at(
-    x: Tensor, size: list[int], indices: Tensor, dim: int, keepdim: bool
-) -> Tensor:
+def elements_at(x: Tensor, size: list[int], indices: Tensor, dim: int, keepdim: bool) -> Tensor:
     """The elements that `selected` puts at their places: those picked along a dimension."""
     if len(size) == 0:
         return x

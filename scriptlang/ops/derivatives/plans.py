@@ -16,16 +16,7 @@ from ..shared.form_kernels import OUT_KINDS
 from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
-from .state import (
-    alias,
-    count_write,
-    edge_of,
-    needs,
-    open_levels,
-    set_node,
-    state_of,
-    version_of,
-)
+from .state import alias, count_write, edge_of, needs, open_levels, set_node, state_of, version_of
 from .tangents import carry
 from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 

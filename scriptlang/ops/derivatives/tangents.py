@@ -224,7 +224,7 @@ def write(
         zeros = functions.zero_(functions.empty_strided(size, stride, dtype=source.dtype))
         keep(source, level, zeros, None)
     part: Any = tangent_of(tensor, level)
-    if part._storage is not tangent_of(source, level)._storage:  # type: ignore[union-attr]
+    if part._storage is not tangent_of(source, level)._storage:
         part = derived(tensor, source, level)
     if tangent is None:
         functions.zero_(part)

@@ -71,7 +71,7 @@ def conv_gradient_by_input(
     groups: int,
     mask: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """What the input's tangent adds: of the results, the weight's gradient depends on the input."""
+    """What the input's tangent adds: the weight's gradient depends on the input."""
     if not mask[1]:
         return None, None, None
     made = torch.convolution_backward(
@@ -94,7 +94,7 @@ def conv_gradient_by_weight(
     groups: int,
     mask: list[bool],
 ) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
-    """What the weight's tangent adds: of the results, the input's gradient depends on the weight."""
+    """What the weight's tangent adds: the input's gradient depends on the weight."""
     if not mask[0]:
         return None, None, None
     made = torch.convolution_backward(
