@@ -32,7 +32,17 @@ from .ops.derivatives.tangents import (
 )
 from .tensors import Tensor
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]
 
 
 def grad(
@@ -221,6 +231,41 @@ def jvp(
 
 
 JVP = "jvp(f, primals, tangents)"
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return (the result of `func`, a function of tangents that returns its derivative).
+
+    The function is called once: it is recorded, and what goes back is recorded, too, which is
+    linear. So many directions take less than so many calls of `jvp`.
+    """
+    check_inputs(flat(primals))
+    with enable_grad():
+        args, leaves = with_leaves(primals, tuple(range(len(primals))))
+        output = func(*args)
+        check_outputs(output)
+        outputs = [y for y in flat(output) if needs(y)]
+        weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+        back = by_leaves(outputs, leaves, weights, True)
+    records = outer(args, leaves)
+
+    def push(*tangents: Any) -> Any:
+        if form(primals) != form(tangents):
+            raise RuntimeError(
+                f"the tangents have another structure than the primals: {form(tangents)}, not "
+                f"{form(primals)}"
+            )
+        given = [suited(x, t) for x, t in zip(flat(primals), flat(tangents))]
+        chosen = [(g, t) for g, t in zip(back, given) if needs(g)]
+        with enable_grad():
+            wants = records or any(map(needs, given))
+            gs, ts = [g for g, _ in chosen], [t for _, t in chosen]
+            found = iter(by_leaves(gs, weights, ts, wants))
+        zeros = functions.zeros_like
+        made = [next(found) if needs(y) else zeros(y) for y in flat(output)]
+        return filled(output, iter(made))
+
+    return output if records else filled(output, map(plain, flat(output))), push
 
 
 def form(value: Any) -> Any:

@@ -241,6 +241,16 @@ def gradient_of_columns(t):
 
 
 @program
+def linearized(t):
+    def f(x, y):
+        return {"a": x * y.sin(), "b": t.ones(2), "c": y @ y}
+
+    x, y = t.tensor([1.0, 2.0]), t.tensor([3.0, 4.0])
+    results, push = t.func.linearize(f, x, y)
+    return results, push(x, y * 2), push(y, t.zeros(2))
+
+
+@program
 def no_grad_inside(t):
     def f(x):
         with t.no_grad():
