@@ -14,7 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .ops.derivatives import tangents
+from .ops.derivatives import forward, tangents
 from .tensors import Tensor
 
 __all__ = [
@@ -46,7 +46,7 @@ def enter_dual_level() -> int:
         raise RuntimeError(
             "Nested forward mode AD is not supported at the moment; scriptlang.func.jvp nests"
         )
-    entered.append(tangents.enter())
+    entered.append(forward.enter())
     return 0
 
 
@@ -61,7 +61,7 @@ def exit_dual_level(*, level: int | None = None) -> None:
             "Trying to exit a forward AD level that was not the last one that was created. This is "
             "not supported."
         )
-    tangents.leave(entered.pop())
+    forward.leave(entered.pop())
 
 
 class dual_level:

@@ -18,18 +18,10 @@ from .batching import vmap
 from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
+from .ops.derivatives.forward import entered
 from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, needs, open_levels
-from .ops.derivatives.tangents import (
-    Level,
-    carry,
-    dual,
-    entered,
-    plain,
-    primal_of,
-    suited,
-    tangent_of,
-)
+from .ops.derivatives.tangents import Level, carry, dual, plain, primal_of, suited, tangent_of
 from .tensors import Tensor
 
 __all__ = [

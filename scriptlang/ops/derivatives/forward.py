@@ -7,7 +7,8 @@ and then computes the tangents of the results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from ...errors import MissingOperatorError
@@ -42,15 +43,34 @@ class ForwardRecorder(Recorder):
         return step.run(kernel, values, level)
 
 
-def activate_forward() -> None:
-    """Start giving tangents: a level is entered."""
+def enter() -> Level:
+    """Open a level inside of those that are open."""
+    level = Level(len(open_levels))
+    open_levels.append(level)
     if not isinstance(calls.recorder, ForwardRecorder):
         calls.recorder = ForwardRecorder()
+    return level
 
 
-def end_forward() -> None:
-    """The last level was left: from now on calls are recorded alone."""
-    calls.recorder = Recorder()
+def leave(level: Level) -> None:
+    """Close the last level: its tangents are gone."""
+    assert open_levels[-1] is level
+    open_levels.pop()
+    for state in list(level.holders):
+        if state.tangents is not None:
+            state.tangents.pop(level, None)
+    if not open_levels:
+        calls.recorder = Recorder()
+
+
+@contextmanager
+def entered() -> Iterator[Level]:
+    """A level for the time of a block."""
+    level = enter()
+    try:
+        yield level
+    finally:
+        leave(level)
 
 
 class Step:

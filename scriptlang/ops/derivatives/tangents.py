@@ -37,39 +37,6 @@ class Level:
         self.holders: weakref.WeakSet[State] = weakref.WeakSet()
 
 
-def enter() -> Level:
-    """Open a level inside of those that are open."""
-    from .forward import activate_forward
-
-    level = Level(len(open_levels))
-    open_levels.append(level)
-    activate_forward()
-    return level
-
-
-def leave(level: Level) -> None:
-    """Close the last level: its tangents are gone."""
-    assert open_levels[-1] is level
-    open_levels.pop()
-    for state in list(level.holders):
-        if state.tangents is not None:
-            state.tangents.pop(level, None)
-    if not open_levels:
-        from .forward import end_forward
-
-        end_forward()
-
-
-@contextmanager
-def entered() -> Iterator[Level]:
-    """A level for the time of a block."""
-    level = enter()
-    try:
-        yield level
-    finally:
-        leave(level)
-
-
 @contextmanager
 def hidden(level: Level) -> Iterator[None]:
     """Hide the tangents of a level, and of those inside it."""
