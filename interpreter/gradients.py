@@ -16,7 +16,8 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
-from ..ops.derivatives.state import needs, node_of, state_of
+from ..ops.derivatives.state import needs, node_of, open_levels, state_of
+from ..ops.derivatives.tangents import is_dual
 from ..tensors import Tensor
 
 if TYPE_CHECKING:
@@ -54,11 +55,20 @@ def straight_result(
 
 
 def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
-    """Whether a gradient is wanted of a tensor in the arguments of a call."""
+    """Whether a gradient is wanted of a tensor in the arguments of a call, or one has a tangent."""
     if not mode.enabled:
-        return False
+        return bool(open_levels) and has_tangent(args, kwargs)
     values = args if not kwargs else (*args, *kwargs.values())
-    return any(map(has_gradient, values))
+    return any(map(has_gradient, values)) or bool(open_levels) and has_tangent(args, kwargs)
+
+
+def has_tangent(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
+    """Whether a tensor in the arguments of a call, or in an object there, has a tangent."""
+    for value in leaves(args if not kwargs else (*args, *kwargs.values())):
+        inside = walk(value) if isinstance(value, ScriptObject) else (value,)
+        if any(isinstance(t, Tensor) and is_dual(t) for t in inside):
+            return True
+    return False
 
 
 def has_gradient(value: Any) -> bool:

@@ -20,6 +20,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.calling.current import calls
+from ..ops.derivatives.state import open_levels
 from ..ops.shared.generator import default_generator
 from . import gradients
 from .native import load
@@ -120,24 +121,33 @@ def run_recorded(
     result = gradients.straight_result(function, "native", args, kwargs, limits)
     if result is not NotImplemented:
         return result
-    program = recorded.program_of(function) if mode.enabled else None
+    has_tangent = bool(open_levels) and gradients.has_tangent(args, kwargs)
+    program: Any = recorded.program_of(function) if mode.enabled or has_tangent else None
+
+    def run(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        from .arguments import bind
+
+        def wrap(call: Callable[[], Any]) -> Any:
+            try:
+                return call()
+            except NativeError as e:
+                raise program.failure(e, limits) from None
+
+        if default_generator.is_ahead:
+            default_generator.hand_over()
+        values = bind(program.schema, args, kwargs)
+        allowed = NO_LIMITS if limits is None else native_limits(limits)
+        return recorded.run(program, values, allowed, wrap)
+
+    if has_tangent:
+        from . import forward
+
+        return forward.run(function, args, kwargs, limits, run if program else None)
     if program is None:
         from .python_engine import run_seen
 
         return run_seen(function, args, kwargs, limits)
-    from .arguments import bind
-
-    def wrap(call: Callable[[], Any]) -> Any:
-        try:
-            return call()
-        except NativeError as e:
-            raise program.failure(e, limits) from None
-
-    if default_generator.is_ahead:
-        default_generator.hand_over()
-    values = bind(program.schema, args, kwargs)
-    allowed = NO_LIMITS if limits is None else native_limits(limits)
-    return recorded.run(program, values, allowed, wrap)
+    return run(args, kwargs)
 
 
 def program_of(function: Function) -> Any:

@@ -29,6 +29,10 @@ def __getattr__(name: str) -> Any:
         from .ops.derivatives import function
 
         return function
-    if name in ("forward_ad", "functional", "graph", "profiler", "anomaly_mode"):
+    if name == "forward_ad":
+        from . import forward_ad
+
+        return forward_ad
+    if name in ("functional", "graph", "profiler", "anomaly_mode"):
         raise AttributeError(f"scriptlang.autograd has no {name}; scriptlang.func has some of it")
     raise AttributeError(f"scriptlang.autograd has no attribute {name!r}")

@@ -5,9 +5,7 @@ func.jacrev(f)(x)           the Jacobian, row by row
 func.vmap(f)(batch)         f applied to each example of a batch
 func.jvp(f, (x,), (v,))     the result of f, and its derivative in the direction v
 
-`jvp` and `jacfwd` do not use forward-mode differentiation. The gradients of a function are linear
-in the gradients of its result; differentiating them with respect to those, again backward, gives
-the derivative in a direction.
+`grad`, `vjp` and `jacrev` go backward; `jvp` and `jacfwd` go forward (ops/derivatives/forward.py).
 """
 
 from __future__ import annotations
@@ -20,11 +18,23 @@ from .batching import vmap
 from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.derivatives.api import grad as gradients
+from .ops.derivatives.forward import entered
 from .ops.derivatives.recorder import activate
-from .ops.derivatives.state import alias, needs
+from .ops.derivatives.state import alias, needs, open_levels
+from .ops.derivatives.tangents import Level, carry, dual, plain, primal_of, suited, tangent_of
 from .tensors import Tensor
 
-__all__ = ["grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "vjp", "vmap"]
+__all__ = [
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "vjp",
+    "vmap",
+]
 
 
 def grad(
@@ -62,7 +72,7 @@ def grad_and_value(
                     f"{output.dim() if isinstance(output, Tensor) else type(output).__name__} dims."
                 )
             found = derived(output, leaves, args, argnums)
-        value = output.detach() if not outer(args, leaves) else output
+        value = plain(output) if not outer(args, leaves) else output
         return found, (value, *aux) if has_aux else value
 
     return run
@@ -86,7 +96,7 @@ def with_leaves(
 
 def fresh(value: Any, leaves: list[Tensor]) -> Any:
     if isinstance(value, Tensor):
-        made = functions.alias(value) if needs(value) else alias(value).requires_grad_()
+        made = functions.alias(value) if needs(value) else new_leaf(value)
         leaves.append(made)
         return made
     if isinstance(value, dict):
@@ -94,6 +104,13 @@ def fresh(value: Any, leaves: list[Tensor]) -> Any:
     if isinstance(value, (list, tuple)):
         return type(value)(fresh(v, leaves) for v in value)
     raise TypeError(f"derivatives are by tensors, not by {type(value).__name__}")
+
+
+def new_leaf(tensor: Tensor) -> Tensor:
+    made = alias(tensor)
+    if open_levels:
+        carry(tensor, made)
+    return made.requires_grad_()
 
 
 def outer(args: tuple[Any, ...], leaves: list[Tensor]) -> bool:
@@ -132,11 +149,12 @@ def filled(structure: Any, found: Any) -> Any:
     return type(structure)(filled(v, found) for v in structure)
 
 
-def flat(value: Any) -> list[Tensor]:
-    if isinstance(value, Tensor):
-        return [value]
+def flat(value: Any) -> list[Any]:
+    """What containers hold, those inside of others included."""
     if isinstance(value, dict):
         value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return [value]
     return [t for v in value for t in flat(v)]
 
 
@@ -157,7 +175,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
             found = iter(by_leaves(flat(output), leaves, chosen, wants))
         return tuple(filled(part, found) for part in args)
 
-    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
+    seen = output if records else filled(output, iter([plain(t) for t in flat(output)]))
     return (seen, back, *aux)
 
 
@@ -174,68 +192,188 @@ def jvp(
     tangents: in the structure and shapes of the arguments. strict: raise RuntimeError if a result
     does not depend on the arguments; otherwise its derivative is 0.
     """
-    if not isinstance(primals, tuple) or not isinstance(tangents, tuple):
-        raise RuntimeError("jvp takes the arguments and the tangents as tuples")
-    if [t.shape for t in flat(primals)] != [t.shape for t in flat(tangents)]:
-        raise RuntimeError("jvp takes one tangent of the same shape for each tensor argument")
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    if form(primals) != form(tangents):
+        raise RuntimeError(
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+            f"{form(primals)} and tangents with structure {form(tangents)}"
+        )
+    check_inputs(flat(primals))
+    with entered() as level:
+        given = iter(flat(tangents))
+        args = tuple(with_tangents(x, given, level) for x in primals)
+        result = func(*args)
+        if has_aux and not (isinstance(result, tuple) and len(result) == 2):
+            raise RuntimeError(
+                f"{JVP}: output of function f should be a tuple: (output, aux) if has_aux is True"
+            )
+        output, *aux = result if has_aux else (result,)
+        check_outputs(output)
+        found = [tangent_of(y, level) for y in flat(output)]
+        if strict and any(t is None for t in found):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
+        return (*apart(output, found, level), *(without(a, level) for a in aux))
+
+
+JVP = "jvp(f, primals, tangents)"
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return (the result of `func`, a function of tangents that returns its derivative).
+
+    The function is called once: it is recorded, and what goes back is recorded, too, which is
+    linear. So many directions take less than so many calls of `jvp`.
+    """
+    check_inputs(flat(primals))
     with enable_grad():
         args, leaves = with_leaves(primals, tuple(range(len(primals))))
-        result = func(*args)
-        output, *aux = result if has_aux else (result,)
-        records = outer(args, leaves) or any(map(needs, flat(tangents)))
-        made = forward(flat(output), leaves, flat(tangents), records, strict)
-    seen = output if records else filled(output, iter([t.detach() for t in flat(output)]))
-    return (seen, filled(output, iter(made)), *aux)
+        output = func(*args)
+        check_outputs(output)
+        outputs = [y for y in flat(output) if needs(y)]
+        weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+        back = by_leaves(outputs, leaves, weights, True)
+    records = outer(args, leaves)
+
+    def push(*tangents: Any) -> Any:
+        if form(primals) != form(tangents):
+            raise RuntimeError(
+                f"the tangents have another structure than the primals: {form(tangents)}, not "
+                f"{form(primals)}"
+            )
+        given = [suited(x, t) for x, t in zip(flat(primals), flat(tangents))]
+        chosen = [(g, t) for g, t in zip(back, given) if needs(g)]
+        with enable_grad():
+            wants = records or any(map(needs, given))
+            gs, ts = [g for g, _ in chosen], [t for _, t in chosen]
+            found = iter(by_leaves(gs, weights, ts, wants))
+        zeros = functions.zeros_like
+        made = [next(found) if needs(y) else zeros(y) for y in flat(output)]
+        return filled(output, iter(made))
+
+    return output if records else filled(output, map(plain, flat(output))), push
 
 
-def forward(
-    outputs: list[Tensor],
-    leaves: list[Tensor],
-    tangents: list[Tensor],
-    records: bool,
-    strict: bool = False,
-) -> list[Tensor]:
-    """The derivatives of the outputs in the direction of the tangents of the leaves."""
-    found = []
-    for y in outputs:
-        if strict and not needs(y):
-            raise RuntimeError("jvp(strict=True): a result does not depend on the arguments")
-        weight = functions.zeros_like(y.detach()).requires_grad_()
-        back = by_leaves([y], leaves, [weight], True)
-        chosen = [(g, t) for g, t in zip(back, tangents) if needs(g)]
-        if not chosen:
-            found.append(functions.zeros_like(y.detach()))
-            continue
-        outs, given = map(list, zip(*chosen))
-        found += by_leaves(outs, [weight], given, records)
-    return found
+def form(value: Any) -> Any:
+    """How containers are nested in a value; what is in them is "*"."""
+    if isinstance(value, dict):
+        return {k: form(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(form(v) for v in value)
+    return "*"
+
+
+def check_inputs(values: list[Any]) -> None:
+    """Raise RuntimeError or ValueError if one cannot differentiate by these."""
+    if not values:
+        raise RuntimeError(f"{JVP}: Expected primals to contain at least one Tensor.")
+    for x in values:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"{JVP}: Expected primals to only contain Tensors, got {type(x)}")
+        if x.dtype.kind not in "fc":
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+
+
+def check_outputs(output: Any) -> None:
+    for y in flat(output):
+        if not isinstance(y, Tensor):
+            raise RuntimeError(
+                f"{JVP}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(y)}"
+            )
+
+
+def with_tangents(value: Any, given: Any, level: Level) -> Any:
+    """The value with tensors that carry the given tangents."""
+    return filled(value, (dual(x, level, suited(x, next(given))) for x in flat(value)))
+
+
+def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, Any]:
+    """The result of a function without its tangents, and these, zeros for None."""
+    seen = [primal_of(y, level) for y in flat(output)]
+    made = [functions.zeros_like(y) if t is None else t for y, t in zip(seen, found)]
+    return filled(output, iter(seen)), filled(output, iter(made))
+
+
+def without(value: Any, level: Level) -> Any:
+    """A value in which tensors have no tangents of a level."""
+    if isinstance(value, Tensor):
+        return primal_of(value, level)
+    if isinstance(value, dict):
+        return {k: without(v, level) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(without(v, level) for v in value)
+    return value
 
 
 def jacfwd(
     func: Callable[..., Any], argnums: int | tuple[int, ...] = 0, *, has_aux: bool = False
 ) -> Callable[..., Any]:
-    """Like `jacrev`, but column by column, which is better for more results than arguments."""
+    """Like `jacrev`, but column by column, which is better for more results than arguments.
 
-    def blocks(outputs: list[Tensor], leaves: list[Tensor], records: bool) -> list[list[Tensor]]:
-        columns = [columns_by(outputs, leaves, k, records) for k in range(len(leaves))]
-        return [[column[i] for column in columns] for i in range(len(outputs))]
+    The function is called for each element of the arguments.
+    """
 
-    return jacobian_function(func, argnums, has_aux, blocks)
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        places = (argnums,) if isinstance(argnums, int) else argnums
+        if not places:
+            raise RuntimeError("argnums must be non-empty")
+        for k in places:
+            if not -len(args) <= k < len(args):
+                raise RuntimeError(f"Got argnum={k}, but only {len(args)} positional inputs")
+        structure = [args[k] for k in places]
+        inputs = flat(structure)
+        check_inputs(inputs)
+        columns: list[list[list[Tensor]]] = []
+        output: Any = None
+        aux: list[Any] = []
+
+        def column(k: int, unit: Tensor | None) -> list[Tensor]:
+            nonlocal output, aux
+            with entered() as level:
+                made = [
+                    dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
+                    for i, x in enumerate(inputs)
+                ]
+                given = list(args)
+                parts = iter(made)
+                for place, part in zip(places, structure):
+                    given[place] = filled(part, parts)
+                result = func(*given, **kwargs)
+                output, *rest = result if has_aux else (result,)
+                check_outputs(output)
+                found = [tangent_of(y, level) for y in flat(output)]
+                output, tangents = apart(output, found, level)
+                aux = [without(a, level) for a in rest]
+                return flat(tangents)
+
+        for k, x in enumerate(inputs):
+            units = functions.eye(x.numel(), dtype=x.dtype).unbind(0)
+            columns.append([column(k, unit) for unit in units])
+        if not any(columns):
+            column(0, None)
+        rows = [
+            [joined(y, x, [made[i] for made in column]) for x, column in zip(inputs, columns)]
+            for i, y in enumerate(flat(output))
+        ]
+        return assembled(output, structure, isinstance(argnums, int), rows, aux)
+
+    return run
 
 
-def columns_by(outputs: list[Tensor], leaves: list[Tensor], k: int, records: bool) -> list[Tensor]:
-    """The derivatives of each output with respect to all elements of leaf k."""
-    leaf = leaves[k]
-    units = functions.eye(leaf.numel(), dtype=leaf.dtype).unbind(0)
-    found = [forward(outputs, [leaf], [u.reshape(leaf.shape)], records) for u in units]
-    return [
-        functions.stack([column[i] for column in found], -1).reshape(
-            list(y.shape) + list(leaf.shape)
-        )
-        if found
-        else functions.zeros(list(y.shape) + list(leaf.shape), dtype=y.dtype)
-        for i, y in enumerate(outputs)
-    ]
+def joined(y: Tensor, x: Tensor, columns: list[Tensor]) -> Tensor:
+    """The derivatives of y by x, from those by each element of x."""
+    size = list(y.shape) + list(x.shape)
+    if not columns:
+        return functions.zeros(size, dtype=y.dtype)
+    return functions.stack(columns, -1).reshape(size)
 
 
 def jacrev(
@@ -268,15 +406,22 @@ def jacobian_function(
             output, *aux = result if has_aux else (result,)
             rows = blocks(flat(output), leaves, outer(made, leaves))
         structure = [made[k] for k in ((argnums,) if isinstance(argnums, int) else argnums)]
-        parts = []
-        for row in rows:
-            found = iter(row)
-            filled_parts = tuple(filled(part, found) for part in structure)
-            parts.append(filled_parts[0] if isinstance(argnums, int) else filled_parts)
-        whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
-        return (whole, *aux) if has_aux else whole
+        return assembled(output, structure, isinstance(argnums, int), rows, aux)
 
     return run
+
+
+def assembled(
+    output: Any, structure: list[Any], is_single: bool, rows: list[list[Tensor]], aux: list[Any]
+) -> Any:
+    """The derivatives of each output by each tensor in the structure of both, and aux."""
+    parts = []
+    for row in rows:
+        found = iter(row)
+        filled_parts = tuple(filled(part, found) for part in structure)
+        parts.append(filled_parts[0] if is_single else filled_parts)
+    whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+    return (whole, *aux) if aux else whole
 
 
 def shaped(output: Any, parts: Any) -> Any:
@@ -301,5 +446,9 @@ def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
 
 
 def hessian(func: Callable[..., Any], argnums: int = 0) -> Callable[..., Any]:
-    """A function that computes the second derivatives of `func` with respect to one argument."""
+    """A function that computes the second derivatives of `func` with respect to one argument.
+
+    It goes backward twice. PyTorch goes forward through what goes backward, for all elements at
+    once; here that would call `func` for each element.
+    """
     return jacrev(jacrev(func, argnums), argnums)

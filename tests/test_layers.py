@@ -77,6 +77,7 @@ LAYERS = (
         "api",
         "grad_mode",
         "autograd",
+        "forward_ad",
         "batching",
         "func",
         "library",

@@ -13,6 +13,7 @@ from collections import Counter
 from itertools import groupby
 
 from . import table
+from .derivatives.forward import way
 from .derivatives.rules import holds_tensors, rule_of
 
 TARGET = pathlib.Path("docs/operators.md")
@@ -34,6 +35,8 @@ operator; *language*: of numbers, strings, lists and dicts |
 | native | overloads that the native engine has; `body`: it runs the body of a composite |
 | derivative | how gradients go back: by a *rule*, through the *body* of a composite; *none*: its \
 results have no gradient |
+| forward | how tangents go on in forward mode: by a *rule*, through the *body*, or by going back \
+*twice* through this operator |
 
 Programs with an operator that the native engine lacks run on the Python engine, unless an engine
 was asked for. Going back through an operator without a derivative raises MissingOperatorError,
@@ -44,7 +47,7 @@ which names it.
 There are {names:,} names with {overloads:,} overloads: {primitive:,} primitives, {composite:,}
 composites, {form:,} forms. PyTorch has {all:,} overloads; `scriptlang/ops/lacking.txt` has the
 {lacking:,} that no engine has. The native engine has {native:,}, and {rules:,} have a rule for
-their derivative, forms with those of their base.
+their derivative, forms with those of their base; {forward:,} have one for forward mode.
 
 By name, counting overloads and forms together, the primitives are {tensor_names:,} operators of
 tensors and {language_names:,} of the language. Of those of tensors {in_place:,} are in-place
@@ -141,14 +144,15 @@ def document(listed: str) -> str:
             kernels=by_kind["p"],
             native=sum(op.qualified_name in native for op in operators),
             rules=sum(derivative(op) == "rule" for op in operators),
+            forward=sum(forward(op) == "rule" for op in operators),
         )
     ]
     for namespace, group in groupby(operators, key=lambda op: op.name.partition("::")[0]):
         lines += [
             f"## {namespace}",
             "",
-            "| name | what | primitive | composite | form | native | derivative |",
-            "|---|---|---|---|---|---|---|",
+            "| name | what | primitive | composite | form | native | derivative | forward |",
+            "|---|---|---|---|---|---|---|---|",
         ]
         lines += [
             row(name, names[name], list(overloads), native)
@@ -165,7 +169,8 @@ def row(name: str, kind: str, overloads: list[table.Operator], native: set[str])
     cells = [str(kinds[kind] or "") for kind in ("primitive", "composite", "form")]
     where = " + ".join(part for part in (str(have or ""), "body" if bodies else "") if part)
     ways = " + ".join(dict.fromkeys(way for way in map(derivative, overloads) if way))
-    cells += [where or "-", ways]
+    on = " + ".join(dict.fromkeys(way for way in map(forward, overloads) if way))
+    cells += [where or "-", ways, on]
     what = WORDS[kind[0]] + kind[1:].replace(" ", " `", 1) + ("`" if kind[1:] else "")
     return f"| `{name.partition('::')[2]}` | {what} | {' | '.join(cells)} |"
 
@@ -178,6 +183,11 @@ def derivative(op: table.Operator) -> str:
     base = op.form.base if op.form else op
     tensors = any(holds_tensors(r.type) for r in op.schema.returns)
     return "body" if base.is_composite and tensors else ""
+
+
+def forward(op: table.Operator) -> str:
+    """How tangents go through an operator (`derivatives.forward.way`); "" if none do."""
+    return way(op) if any(holds_tensors(r.type) for r in op.schema.returns) else ""
 
 
 def main() -> None:

@@ -143,3 +143,31 @@ def gradients(
     first = back(outputs, True)
     rest = [g for g in first if g is not None and g.requires_grad]
     return [first, back(rest, False) if rest else []]
+
+
+def forward(library: Any, tensor: Callable, function: Callable, sample: Any) -> list[Any]:
+    """(result, tangent or None) for each of the floating results of a function.
+
+    sample: (first argument, others, by name); the tensors in it that require a gradient are given
+    tangents.
+    """
+    modes = library.autograd.forward_ad
+
+    def dual(value: Any) -> Any:
+        if isinstance(value, library.Tensor) and value.requires_grad:
+            tangent = tensor(weights(value.shape, value.is_complex())).to(value.dtype)
+            return modes.make_dual(value.detach(), tangent)
+        if isinstance(value, (list, tuple)):
+            return type(value)(map(dual, value))
+        if isinstance(value, dict):
+            return {k: dual(v) for k, v in value.items()}
+        return value
+
+    with modes.dual_level():
+        first, args, kwargs = map(dual, sample)
+        made = [
+            y
+            for y in flat(function(first, *args, **kwargs))
+            if isinstance(y, library.Tensor) and (y.is_floating_point() or y.is_complex())
+        ]
+        return [tuple(modes.unpack_dual(y)) for y in made]

@@ -8,6 +8,7 @@ from scriptlang.frontend.python.derivatives import compile_expression
 from scriptlang import types as T
 from scriptlang.ops import table
 from scriptlang.ops.derivatives import rules
+from scriptlang.ops.derivatives.forward import way
 
 
 def operators() -> list[tuple[str, str]]:
@@ -45,6 +46,43 @@ def test_a_rule_is_a_program(family, name):
             assert isinstance(result, T.TupleType), f"{expression}: {result}"
             assert len(result.elements) == len(expression.inputs), f"{expression}: {result}"
             assert all(map(is_gradient, result.elements)), f"{expression}: {result}"
+
+
+def told_forward() -> list[tuple[str, str]]:
+    return [
+        (family, name)
+        for family, name in operators()
+        if any(text.startswith("forward") for text, _ in rules.blocks_of(family)[name].lines)
+    ]
+
+
+@pytest.mark.parametrize(("family", "name"), told_forward(), ids=lambda text: text)
+def test_what_is_told_forward_is_a_program(family, name):
+    rule = rules.rule_of(find(name))
+    assert rule is not None and rule.forward
+    returns = rule.operator.schema.returns
+    for _, how in rule.forward:
+        if isinstance(how, str):
+            assert how in rules.KINDS
+            continue
+        assert callable(how.function)
+        result = compile_expression(how).graph.block.returns[0].type
+        parts = result.elements if isinstance(result, T.TupleType) else (result,)
+        assert len(parts) <= len(returns), f"{how}: {result}"
+        assert all(map(is_gradient, parts)), f"{how}: {result}"
+
+
+def test_how_tangents_go_on():
+    ways = {
+        "mul.Tensor": "rule",
+        "mul_.Tensor": "rule",
+        "mm.": "rule",
+        "linalg_svd.": "twice",
+        "one_hot.": "none",
+        "prelu.": "body",
+        "cosine_similarity.": "body",
+    }
+    assert ways == {name: way(find(f"aten::{name}".removesuffix("."))) for name in ways}
 
 
 @pytest.mark.parametrize(("family", "name"), operators(), ids=lambda text: text)
@@ -85,6 +123,14 @@ BAD_RULES = [
     ("self: grad * you", "2: you is no argument, result or gradient of aten::mul.Tensor"),
     ("self: grad\n  self: grad", "3: aten::mul.Tensor has two lines for self"),
     ("none\n  self: grad", "1: aten::mul.Tensor has either gradients of inputs, `instead:`"),
+    ("self: grad\n  forward me: tangent", "3: aten::mul.Tensor has no argument me"),
+    ("self: grad\n  forward self: grad", "3: grad is no argument, result or gradient of"),
+    ("self: tangent", "2: tangent is no argument, result or gradient of aten::mul.Tensor"),
+    ("self, other: f()\n  forward: pointwise", "2: f is no argument, result or gradient of"),
+    (
+        "self, other: (grad, grad)\n  forward: pointwise",
+        "3: pointwise: the gradient of each input has its own line",
+    ),
 ]
 
 

@@ -78,12 +78,14 @@ class GradMode(local):
     enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
     also tells the native engine, once that is loaded. is_quiet: whether a kernel is running: its
     own calls of operators are not recorded. program: the run of a program that makes the calls, if
-    any; its `place()` returns a function that tells the source position at that time.
+    any; its `place()` returns a function that tells the source position at that time. below: so
+    many levels of forward mode may be seen, of those that are open (derivatives/tangents.py).
     """
 
     enabled = True
     is_quiet = False
     program: Any = None
+    below = 1 << 30
 
     def turn(self, on: bool) -> bool:
         """Set whether operators are recorded; return whether they were before."""

@@ -68,10 +68,16 @@ _choices: dict[tuple[Any, ...], table.Operator] = {}
 table.LISTENERS.append(lambda name: _choices.clear())
 
 
+def is_followed(tensor: Tensor) -> bool:
+    """Whether a derivative of what is computed of the tensor is wanted."""
+    state = tensor._autograd
+    return tensor.requires_grad or state is not None and state.is_dual(tensor)
+
+
 def kind_of(value: Any) -> tuple[Any, ...] | type:
     """The properties of a value that the choice of an overload can depend on."""
     if isinstance(value, Tensor):
-        return Tensor if value._size else (Tensor, value.dtype.kind, value.requires_grad)
+        return Tensor if value._size else (Tensor, value.dtype.kind, is_followed(value))
     if isinstance(value, (list, tuple)):
         return type(value), frozenset(map(kind_of, value))
     return type(value)
@@ -242,7 +248,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor) and value.dim() == 0:
-        return MISFIT if value.requires_grad else value.item()  # its gradient would be lost
+        return MISFIT if is_followed(value) else value.item()  # its derivative would be lost
     return (
         value.item()
         if hasattr(value, "dtype")

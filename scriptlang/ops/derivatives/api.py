@@ -9,6 +9,7 @@ from typing import Any
 from ...tensors import Tensor
 from ..calling import functions
 from .state import edge_of, needs, node_of, state_of
+from .tangents import plain
 from .walk import Walk
 
 UNUSED = (
@@ -209,7 +210,7 @@ def run(
             if grad is not None and node_of(x) is not None:
                 add_to(x, grad)
         return []
-    return found if create_graph else [None if g is None else g.detach() for g in found]
+    return found if create_graph else [None if g is None else plain(g) for g in found]
 
 
 def add_to(tensor: Tensor, grad: Tensor) -> None:

@@ -13,7 +13,8 @@ from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
-from .state import alias, count_write, edge_of, needs, set_node
+from .state import alias, count_write, edge_of, needs, open_levels, set_node
+from .tangents import hidden, keep, suited, tangent_of, top_level, write
 from .views import FUNCTION, check_write, note_view, rebase
 
 
@@ -31,6 +32,8 @@ class Context(Node):
         self.needs_input_grad = needs
         self.saved: list[Saved | None] | None = []
         self.saved_inputs: tuple[Any, ...] = ()
+        self.saved_forward: tuple[Any, ...] = ()
+        self.is_forward = False
         self.shapes: list[tuple[Any, ...] | None] = []
         self.dirty: tuple[Any, ...] = ()
         self.not_differentiable: tuple[Any, ...] = ()
@@ -45,7 +48,9 @@ class Context(Node):
         """Save tensors for backward, which reads them as `saved_tensors`."""
         self.saved_inputs = tensors
 
-    save_for_forward = save_for_backward
+    def save_for_forward(self, *tensors: Tensor | None) -> None:
+        """Save tensors for jvp, which reads them as `saved_tensors`."""
+        self.saved_forward = tensors
 
     def mark_dirty(self, *tensors: Tensor) -> None:
         """Declare which inputs forward has modified in place."""
@@ -61,6 +66,8 @@ class Context(Node):
 
     @property
     def saved_tensors(self) -> tuple[Tensor | None, ...]:
+        if self.is_forward:
+            return self.saved_forward
         if self.saved is None:
             raise RuntimeError(FREED)
         return tuple(None if s is None else s.read(self) for s in self.saved)
@@ -154,7 +161,8 @@ class Function:
         y = Square.apply(x)
 
     If `setup_context(ctx, inputs, output)` is defined, forward takes no ctx.  backward returns a
-    gradient, or None, for each argument of forward.
+    gradient, or None, for each argument of forward.  `jvp(ctx, *tangents)`, for forward mode, gets
+    a tangent for each argument, None for what is no tensor, and returns one for each result.
     """
 
     generate_vmap_rule = False
@@ -178,9 +186,21 @@ class Function:
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Any:
+        raise NotImplementedError(
+            "You must implement the jvp function for custom autograd.Function to use it with "
+            "forward mode AD."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and make its results outputs of a new node if a gradient is required."""
+        return applied(cls, args, kwargs)[0]
+
+    @classmethod
+    def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Context]:
+        """Run forward without tangents; return its results and the node of the call."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         ctx = Context(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
@@ -189,6 +209,7 @@ class Function:
         edges = [edge_of(t) if records else None for t in tensors]
         was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
+        below, mode.below = mode.below, 0
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -197,14 +218,67 @@ class Function:
                 cls.setup_context(ctx, args, output)
         finally:
             mode.turn(was)
-            mode.is_quiet = quiet
-        return finish(ctx, args, tensors, edges, output, records)
+            mode.is_quiet, mode.below = quiet, below
+        return finish(ctx, args, tensors, edges, output, records), ctx
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method."
         )
+
+
+def applied(
+    cls: type[Function], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, Context]:
+    """Run forward, and give the results the tangents that jvp returns; return them and the node."""
+    tensors = [a for a in args if isinstance(a, Tensor)]
+    level = top_level(tensors) if open_levels else None
+    if level is None:
+        return cls.run(args, kwargs)
+    known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
+    with hidden(level):
+        output, ctx = applied(cls, args, kwargs)  # with the tangents of outer levels
+        given = [
+            functions.zeros_like(a) if t is None and ctx.materializes and is_floating(a) else t
+            for a, t in zip(args, known)
+        ]
+        ctx.is_forward = True
+        try:
+            made = cls.jvp(ctx, *given)
+        finally:
+            ctx.is_forward = False
+        results = output if isinstance(output, tuple) else (output,)
+        parts = made if isinstance(made, tuple) else (made,)
+        if len(parts) != len(results):
+            raise RuntimeError(
+                "Function's jvp returned an invalid number of forward gradients (expected "
+                f"{len(results)} but got {len(parts)})"
+            )
+        others = [t for t in known if t is not None]
+        for k, (r, part) in enumerate(zip(results, parts)):
+            if part is None or not is_floating(r):
+                continue
+            tangent = checked_tangent(r, part, k)
+            if any(r is t for t in tensors):
+                write(r, level, tangent, others)
+            else:
+                is_theirs = any(tangent._storage is t._storage for t in others)
+                keep(r, level, functions.clone(tangent) if is_theirs else tangent, None)
+    return output, ctx
+
+
+def is_floating(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.dtype.kind in "fc"
+
+
+def checked_tangent(result: Tensor, part: Any, k: int) -> Tensor:
+    """What jvp returned for a result.  Raises RuntimeError if it is no tangent of it."""
+    if not isinstance(part, Tensor):
+        raise RuntimeError(
+            f"expected Variable or None (got {type(part).__name__}) for grad output {k}."
+        )
+    return suited(result, part)
 
 
 def finish(

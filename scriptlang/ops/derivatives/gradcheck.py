@@ -9,7 +9,9 @@ import numpy as np
 
 from ...tensors import Tensor, from_numpy
 from . import api
+from .forward import entered
 from .state import needs
+from .tangents import dual, tangent_of
 
 
 class GradcheckError(RuntimeError):
@@ -24,15 +26,25 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
 ) -> bool:
     """Compare the gradients of a function with finite differences of its values.
 
     inputs: the arguments; those that require gradients are checked, and should be float64 or
-    complex128.  Raises GradcheckError if the gradients differ, or returns False.
+    complex128.  check_forward_ad: check derivatives by forward mode, too; check_backward_ad: check
+    those that go backward.  Raises GradcheckError if they differ, or returns False.
     """
+    if not (check_forward_ad or check_backward_ad):
+        raise AssertionError(
+            "Expected at least one of check_forward_ad or check_backward_ad to be True"
+        )
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     try:
-        check(func, args, eps, atol, rtol)
+        if check_forward_ad:
+            check(func, args, eps, atol, rtol, forward_jacobian)
+        if check_backward_ad:
+            check(func, args, eps, atol, rtol, backward_jacobian)
     except GradcheckError:
         if raise_exception:
             raise
@@ -89,9 +101,18 @@ def results_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:
     return [y for y in parts if isinstance(y, Tensor) and y.dtype.kind in "fc" and needs(y)]
 
 
+Jacobian = Callable[[Callable[..., Any], tuple[Any, ...], Tensor, int], np.ndarray]
+
+
 def check(
-    func: Callable[..., Any], args: tuple[Any, ...], eps: float, atol: float, rtol: float
+    func: Callable[..., Any],
+    args: tuple[Any, ...],
+    eps: float,
+    atol: float,
+    rtol: float,
+    jacobian: Jacobian,
 ) -> None:
+    """jacobian: computes that of an output, given by its number, by one of the arguments."""
     inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
     if not inputs:
         raise ValueError(
@@ -99,9 +120,9 @@ def check(
             "them have requires_grad=True."
         )
     outputs = results_of(func, args)
-    for i, y in enumerate(outputs):
+    for i in range(len(outputs)):
         for j, x in enumerate(inputs):
-            analytical = jacobian(y, x)
+            analytical = jacobian(func, args, x, i)
             numerical = differences(func, args, x, i, eps)
             if not np.allclose(analytical, numerical, rtol, atol):
                 raise GradcheckError(
@@ -110,8 +131,30 @@ def check(
                 )
 
 
-def jacobian(y: Tensor, x: Tensor) -> np.ndarray:
-    """The Jacobian of y with respect to x by backward passes; one row per element of x."""
+def forward_jacobian(
+    func: Callable[..., Any], args: tuple[Any, ...], x: Tensor, output: int
+) -> np.ndarray:
+    """The Jacobian of an output with respect to x by forward mode; one row per element of x."""
+    rows = []
+    for at in range(x.numel()):
+        for part in (1, 1j) if x.dtype.kind == "c" else (1,):
+            unit = np.zeros(x.numel(), x.dtype.numpy)
+            unit[at] = part
+            with entered() as level:
+                tangent = from_numpy(unit.reshape(x._size))
+                given = [dual(a, level, tangent) if a is x else a for a in args]
+                y = results_of(func, tuple(given))[output]
+                made = tangent_of(y, level)
+            zeros = np.zeros(y._size, y.dtype.numpy)
+            rows.append(flat(zeros if made is None else made.detach().numpy()))
+    return np.array(rows).reshape(len(rows), -1)
+
+
+def backward_jacobian(
+    func: Callable[..., Any], args: tuple[Any, ...], x: Tensor, output: int
+) -> np.ndarray:
+    """The Jacobian of an output with respect to x by backward passes; one row per element of x."""
+    y = results_of(func, args)[output]
     parts = (1, 1j) if y.dtype.kind == "c" else (1,)
     columns = []
     for k in range(y.numel()):

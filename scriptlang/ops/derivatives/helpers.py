@@ -102,3 +102,17 @@ def separable(grad: Tensor, matrices: list[Tensor]) -> Tensor:
         dim = i - len(matrices)
         grad = grad.transpose(dim, -1).matmul(matrix.t()).transpose(dim, -1)
     return grad
+
+
+def elements_at(x: Tensor, size: list[int], indices: Tensor, dim: int, keepdim: bool) -> Tensor:
+    """The elements that `selected` puts at their places: those picked along a dimension."""
+    if len(size) == 0:
+        return x
+    if keepdim:
+        return x.gather(dim, indices)
+    return x.gather(dim, indices.unsqueeze(dim)).squeeze(dim)
+
+
+def by_channel(x: Tensor, like: Tensor) -> Tensor:
+    """A vector of channels with dimensions of size 1 for all others behind these."""
+    return x.reshape([-1] + [1 for _ in range(like.dim() - 2)])

@@ -16,7 +16,8 @@ from ..shared.form_kernels import OUT_KINDS
 from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
-from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
+from .state import alias, count_write, edge_of, needs, open_levels, set_node, state_of, version_of
+from .tangents import carry
 from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 
 RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
@@ -171,6 +172,8 @@ class Plan:
 
                 again = run, tuple(rest)
             note_view(result, source, made, again)
+            if self.is_none:
+                result._autograd.source = None  # `detach` also leaves tangents behind
 
 
 class Writing(Plan):
@@ -257,7 +260,7 @@ def as_before(tensor: Tensor, copied: bool) -> Tensor:
             made._requires_grad = True
         else:
             set_node(made, node, number)
-    return made
+    return carry(tensor, made, copied) if open_levels else made
 
 
 class InPlace(Writing):

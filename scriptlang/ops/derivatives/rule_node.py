@@ -14,7 +14,7 @@ from ...tensors import Tensor
 from ..calling.current import mode
 from . import helpers
 from .nodes import FREED, Node
-from .rules import SIZE, Expression, Rule, size_of
+from .rules import SIZE, TANGENT, Expression, Rule, size_of
 from .saved import Saved, holds_tensor, keep, read
 from .state import Edge, edge_of
 
@@ -31,19 +31,24 @@ SHAPE_FUNCTIONS = frozenset({"zeros_like", "ones_like", "empty_like", "full_like
 class Reading:
     """How one expression of a rule is evaluated: where the value of each name comes from.
 
-    inputs: the indices of the arguments whose gradients it computes. names: for each name its kind
-    ("argument", "result", "size", "size of result", "grad" or "needs"), its number, and whether
-    shape and type suffice.
+    inputs: the indices of the arguments whose gradients it computes. gives_list: whether the
+    operator gives a list of tensors. names: for each name its kind
+    ("argument", "result", "size", "size of result", "grad", "needs" or "tangent"), its number, and
+    whether shape and type suffice.
     """
 
     def __init__(self, expression: Expression, rule: Rule) -> None:
         schema = rule.operator.schema
         self.expression = expression
+        self.gives_list = len(schema.returns) == 1 and is_list_of_tensors(schema.returns[0].type)
         self.inputs = [schema.index(name) for name in expression.inputs]
         shapes = names_of_shapes(expression.text, rule.namespace)
         self.names: list[tuple[str, Any, bool]] = []
         for name in expression.names:
-            if name in rule.grads:
+            if expression.is_forward and (name == "tangent" or name.removesuffix(TANGENT) != name):
+                of_tangent = expression.inputs[0] if name == "tangent" else name[: -len(TANGENT)]
+                self.names.append(("tangent", schema.index(of_tangent), False))
+            elif name in rule.grads:
                 self.names.append(("grad", rule.grads.index(name), False))
             elif schema.index(name) is not None:
                 self.names.append(("argument", schema.index(name), name in shapes))

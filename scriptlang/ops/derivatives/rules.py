@@ -7,6 +7,22 @@
 `rule_of(op)` returns the Rule of an operator, or that of the operator that it is a form of: `mul_`
 and `mul.out` are derived from `mul`, `scatter` from `scatter_`; a file may name either.
 
+Lines with `forward` tell the derivative forward, of what inputs it adds to that of the result:
+
+    mm.
+      forward self: linear                  the operator itself, on the tangent of `self`
+      forward mat2: self.mm(tangent)        an expression of the tangent
+
+`forward` alone means all inputs with gradients; `forward a, b` means both together, whose tangents
+are a_tangent and b_tangent, zeros where there is none.  Instead of an expression there may be
+    linear      the operator itself, applied to the tangents of these inputs
+    products    the same for each of the inputs, while the other ones stay as they are
+    pointwise   the expression of the gradient, with the tangent in place of `grad`
+    reduction   that expression for a gradient of ones, times the tangent, summed over `dim`
+    unknown     nothing: a tangent of these inputs raises an error
+Pointwise operators (`Facts.pointwise`) need no such line.  Where nothing is told, what goes back
+is differentiated once more (forward_rules.py).
+
 Names in an expression: arguments of the schema; `self_size`, the size of the tensor argument
 `self` (or of each tensor of a list), which does not keep the elements alive; `result` and
 `result_size`, or the names of several results (result0, result1 if they have none); `grad`, or
@@ -42,8 +58,15 @@ from ..calling import functions
 
 FOLDER = os.path.join(os.path.dirname(__file__), "rules")
 
-LINE = re.compile(r"(\w+(?:\s*,\s*\w+)*)\s*:\s*(.*)", re.DOTALL)
-"""A line of a rule: inputs, and the expression of their gradients."""
+LINE = re.compile(r"(forward\b)?\s*(\w+(?:\s*,\s*\w+)*)?\s*:\s*(.*)", re.DOTALL)
+"""A line of a rule: inputs, and the expression of their gradients; or `forward`, inputs, what they
+add to the tangent of the result."""
+
+KINDS = ("linear", "products", "pointwise", "reduction", "unknown")
+"""What a line with `forward` may have instead of an expression."""
+
+TANGENT = "_tangent"
+"""The suffix that turns the name of an input into the name of its tangent."""
 
 SIZE = "_size"
 """The suffix that turns the name of an argument or a result into the name of its size."""
@@ -61,18 +84,33 @@ class Expression:
 
     inputs: the arguments whose gradients it computes; () for one that runs instead of the kernel.
     names: the operator's names that it uses, which are the parameters of `function`, in order.
-    place: "file:line".
+    place: "file:line".  is_forward: whether it computes what the inputs add to a tangent.
     """
 
-    def __init__(self, rule: Rule, inputs: tuple[str, ...], text: str, place: str) -> None:
+    def __init__(
+        self, rule: Rule, inputs: tuple[str, ...], text: str, place: str, is_forward: bool = False
+    ) -> None:
         self.rule, self.inputs, self.text, self.place = rule, inputs, text, place
+        self.is_forward = is_forward
         used = free_names(text, place)
-        known = rule.types
+        known = self.types
         self.names = tuple(name for name in known if name in used)
         for name in sorted(used - known.keys() - BUILTINS - rule.namespace.keys()):
             raise RuleError(
                 f"{place}: {name} is no argument, result or gradient of {rule.name}, and no helper"
             )
+
+    @property
+    def types(self) -> dict[str, T.Type]:
+        """The types of the names that it may use."""
+        if not self.is_forward:
+            return self.rule.types | {"needs": T.ListType(T.BOOL)}
+        types = {k: v for k, v in self.rule.types.items() if k not in self.rule.grads}
+        schema = self.rule.operator.schema
+        for name in self.inputs:
+            of_input = T.without_none(schema.arguments[schema.index(name)].type)
+            types["tangent" if len(self.inputs) == 1 else name + TANGENT] = of_input
+        return types
 
     @property
     def source(self) -> str:
@@ -82,7 +120,8 @@ class Expression:
     @property
     def schema(self) -> Schema:
         """The schema of the function made from the expression; its result type is inferred."""
-        arguments = tuple(Argument(name, self.rule.types[name]) for name in self.names)
+        types = self.types
+        arguments = tuple(Argument(name, types[name]) for name in self.names)
         return Schema("derivative", "", arguments, (Argument("", T.ANY),))
 
     @made_once
@@ -113,7 +152,8 @@ class Rule:
     is_none: no result has a gradient.  instead: the expression that replaces the kernel if an
     argument requires a gradient, or None.  gradients: the expressions, each for one or several
     inputs; an input without an expression gets no gradient. results, grads: the names of results
-    and of their gradients in expressions, in order.
+    and of their gradients in expressions, in order. forward: (inputs, a word of KINDS or an
+    expression) for lines that tell the derivative forward.
     """
 
     def __init__(self, operator: table.Operator, family: str, block: Block) -> None:
@@ -131,6 +171,7 @@ class Rule:
         self.is_none = False
         self.instead: Expression | None = None
         self.gradients: list[Expression] = []
+        self.forward: list[tuple[tuple[str, ...], str | Expression]] = []
         self.read(block)
 
     @property
@@ -149,36 +190,66 @@ class Rule:
             listed = isinstance(r.type, T.ListType)
             one = T.ListType(T.OptionalType(T.TENSOR)) if listed else T.TENSOR
             types[grad] = T.OptionalType(one) if several else one
-        return types | {"needs": T.ListType(T.BOOL)}
+        return types
 
     def read(self, block: Block) -> None:
         """Parse the lines of a block."""
         given: set[str] = set()
+        told: list[tuple[str, str, str]] = []
         for text, place in block.lines:
             if text == "none":
                 self.is_none = True
                 continue
             found = LINE.fullmatch(text)
-            if not found:
+            if not found or not (found[1] or found[2]):
                 raise RuleError(f"{place}: expected `inputs: expression`, `instead:` or `none`")
-            inputs = tuple(re.split(r"\s*,\s*", found[1]))
-            if inputs == ("instead",):
-                self.instead = Expression(self, (), found[2], place)
+            if found[1]:
+                told.append((found[2] or "", found[3], place))
                 continue
-            for name in inputs:
-                at = self.operator.schema.index(name)
-                if at is None:
-                    raise RuleError(f"{place}: {self.name} has no argument {name}")
-                if not holds_tensors(self.operator.schema.arguments[at].type):
-                    raise RuleError(f"{place}: argument {name} of {self.name} is no tensor")
-                if name in given:
-                    raise RuleError(f"{place}: {self.name} has two lines for {name}")
-                given.add(name)
-            self.gradients.append(Expression(self, inputs, found[2], place))
+            inputs = tuple(re.split(r"\s*,\s*", found[2]))
+            if inputs == ("instead",):
+                self.instead = Expression(self, (), found[3], place)
+                continue
+            self.check(inputs, given, place)
+            self.gradients.append(Expression(self, inputs, found[3], place))
+        given = set()
+        for names, text, place in told:
+            if names:
+                inputs = tuple(re.split(r"\s*,\s*", names))
+            else:
+                inputs = tuple(name for e in self.gradients for name in e.inputs)
+            self.check(inputs, given, place)
+            self.read_forward(inputs, text, place)
         if self.is_none + bool(self.instead) + bool(self.gradients) != 1:
             raise RuleError(
                 f"{block.place}: {self.name} has either gradients of inputs, `instead:` or `none`"
             )
+
+    def check(self, inputs: tuple[str, ...], given: set[str], place: str) -> None:
+        """Raise RuleError if a line cannot be for these inputs, and note them in `given`."""
+        for name in inputs:
+            at = self.operator.schema.index(name)
+            if at is None:
+                raise RuleError(f"{place}: {self.name} has no argument {name}")
+            if not holds_tensors(self.operator.schema.arguments[at].type):
+                raise RuleError(f"{place}: argument {name} of {self.name} is no tensor")
+            if name in given:
+                raise RuleError(f"{place}: {self.name} has two lines for {name}")
+            given.add(name)
+
+    def read_forward(self, inputs: tuple[str, ...], text: str, place: str) -> None:
+        """Take a line that tells the derivative forward."""
+        if text not in KINDS:
+            expression = Expression(self, inputs, text, place, is_forward=True)
+            self.forward.append((inputs, expression))
+        elif text in ("linear", "unknown"):
+            self.forward.append((inputs, text))
+        else:
+            kind = "linear" if text == "products" else text
+            self.forward += [((name,), kind) for name in inputs]
+            alone = {e.inputs for e in self.gradients}
+            if kind != "linear" and any((name,) not in alone for name in inputs):
+                raise RuleError(f"{place}: {text}: the gradient of each input has its own line")
 
     def __repr__(self) -> str:
         return f"<rule of {self.name}>"

@@ -8,7 +8,7 @@ from ... import dtypes
 from ...tensors import Storage, Tensor
 from ..calling.current import mode
 from .nodes import short_name
-from .state import alias, edge_of, node_of, set_node, version_of
+from .state import alias_with_tangents, edge_of, node_of, set_node, version_of
 
 
 class Saved:
@@ -28,7 +28,7 @@ class Saved:
         self.output_nr = output_nr or 0
         self.edge = None
         if self.is_result:
-            self.tensor = alias(tensor)
+            self.tensor = alias_with_tangents(tensor)
         else:
             self.tensor = tensor
             self.edge = edge_of(tensor)
@@ -40,13 +40,13 @@ class Saved:
             raise RuntimeError(self.changed(node))
         if self.is_result:
             if tensor._autograd is None or tensor._autograd.node is None:
-                tensor = alias(tensor)
+                tensor = alias_with_tangents(tensor)
                 if tensor.dtype.kind in "fc":
                     set_node(tensor, node, self.output_nr)
             return tensor
         edge = self.edge
         if edge is not None and edge_of(tensor) != edge:
-            tensor = alias(tensor)
+            tensor = alias_with_tangents(tensor)
             set_node(tensor, *edge)
         return tensor
 

@@ -16,6 +16,9 @@ from ...tensors import Tensor
 
 Edge = tuple[Any, int]
 
+open_levels: list[Any] = []
+"""The levels of forward mode that are open (tangents.py), the outermost first."""
+
 numbers = itertools.count()
 """Nodes are numbered in order of creation; the backward pass runs the latest first."""
 
@@ -24,11 +27,12 @@ class Later:
     """Functions of modules that import this one, which they set.
 
     make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
-    written.
+    written.  is_dual: whether a tensor has a tangent that may be seen.
     """
 
     make_accumulator: Callable[[Tensor], Any]
     renew: Callable[[Tensor, State], None]
+    is_dual: Callable[[Tensor], bool]
 
 
 later = Later()
@@ -47,9 +51,12 @@ class State:
     retains: whether a non-leaf tensor stores its gradient, too.
     accumulator: a weak reference to the node of a leaf.
     is_given: whether a program has the tensor, and Python does, too, or has one that it depends on.
+    tangents: by level of forward mode, (tangent, for a view the tangent of its source); else None.
+    source: the tensor whose tangents this one, a view of it, shares; None if it has its own.
     """
 
     __slots__ = (
+        "__weakref__",
         "accumulator",
         "after_hooks",
         "base",
@@ -62,6 +69,8 @@ class State:
         "output_nr",
         "replay",
         "retains",
+        "source",
+        "tangents",
         "version",
     )
 
@@ -79,11 +88,22 @@ class State:
         self.retains = False
         self.is_given = False
         self.accumulator: weakref.ref[Any] | None = None
+        self.tangents: dict[Any, tuple[Tensor, Tensor | None]] | None = None
+        self.source: Tensor | None = None
 
     def requires_grad(self, tensor: Tensor) -> bool:
         """Whether a tensor requires a gradient because it is a view of a base that does."""
         base = self.base
         return base is not None and tensor.dtype.kind in "fc" and needs(base)
+
+    def is_dual(self, tensor: Tensor) -> bool:
+        """Whether a tensor has a tangent that may be seen here."""
+        return bool(open_levels) and later.is_dual(tensor)
+
+    def hands_on(self) -> Tensor | None:
+        """The source of views of this tensor; None if this tensor is that itself."""
+        of_own = self.tangents and any(entry[1] is None for entry in self.tangents.values())
+        return None if of_own else self.source
 
 
 def state_of(tensor: Tensor) -> State:
@@ -171,4 +191,15 @@ def alias(tensor: Tensor) -> Tensor:
     made = Tensor._as_view(tensor, tensor._size, tensor._stride, tensor._offset)
     if tensor._autograd is not None and tensor._autograd.cell is not None:
         state_of(made).cell = tensor._autograd.cell
+    return made
+
+
+def alias_with_tangents(tensor: Tensor) -> Tensor:
+    """`alias`, with the tangents that the tensor has now or gets later in the open levels."""
+    made = alias(tensor)
+    if open_levels:
+        state, of_made = state_of(tensor), state_of(made)
+        if state.tangents is None:
+            state.tangents = {}
+        of_made.tangents, of_made.source = state.tangents, state.source
     return made

@@ -31,6 +31,9 @@ def note_view(
             base = of_source.base
             made = made or of_source.made
         state.cell = of_source.cell
+        state.source = of_source.hands_on()
+    if state.source is None:
+        state.source = source
     state.base, state.made = base, made
     before = None if of_source is None else of_source.replay
     if before is not None or view.dtype is not source.dtype:

@@ -11,14 +11,14 @@ from typing import Any
 
 from ...grad_mode import enable_grad
 from ...interpreter.engine import engine as engine_named
-from ...interpreter.gradients import give
+from ...interpreter.gradients import give, has_tangent
 from ...ops.calling import functions
 from ...ops.calling.current import mode
 from ...ops.derivatives.api import grad
 from ...ops.derivatives.nodes import FREED, Node
 from ...ops.derivatives.recorder import activate
 from ...ops.derivatives.saved import keep, read
-from ...ops.derivatives.state import Edge, edge_of, needs, set_node
+from ...ops.derivatives.state import Edge, edge_of, needs, open_levels, set_node
 from ...passes import pipeline
 from ...passes.ahead import values as V
 from ...passes.ahead.joint import Joint
@@ -42,7 +42,7 @@ class AotBackward(Ahead):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self.bound(args, kwargs)
-        if not mode.enabled:
+        if not mode.enabled or open_levels and has_tangent(values, None):
             return self.by_program(values)
         made, leaves = self.found(values)
         if isinstance(made, Taped):

@@ -10,9 +10,10 @@ from ... import budgets
 from ...building import alone, uncollected
 from ...interpreter.arguments import bind
 from ...interpreter.engine import engine as engine_named
+from ...interpreter.gradients import has_tangent
 from ...ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
 from ...objects import ScriptObject
-from ...ops.derivatives.state import alias
+from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
 from ...passes.ahead import values as V
 from ...passes.ahead.again import recompute
@@ -351,10 +352,12 @@ class ValueAndGrad(Ahead):
     """The callable that `value_and_grad` returns."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        known = None if kwargs else self.known(args)
+        known = None if kwargs or open_levels else self.known(args)
         if known is not None:
             return known.run(args)
         values = self.bound(args, kwargs)
+        if open_levels and has_tangent(values, None):
+            return by_tape(self, values)
         made, leaves = self.found(values)
         if isinstance(made, Taped):
             return by_tape(self, values)

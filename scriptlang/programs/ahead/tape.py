@@ -12,6 +12,7 @@ from ...interpreter.gradients import give
 from ...ops.derivatives.api import grad
 from ...ops.derivatives.recorder import activate
 from ...ops.derivatives.state import alias, needs
+from ...ops.derivatives.tangents import carry, plain
 from ...passes.ahead.values import mapped
 from ...tensors import Tensor
 from ..calling import wrap
@@ -44,11 +45,11 @@ def by_tape(owner: ValueAndGrad, values: list[Any]) -> Any:
 
 
 def leaf(part: Any) -> Any:
-    return alias(part).requires_grad_() if isinstance(part, Tensor) else part
+    return carry(part, alias(part)).requires_grad_() if isinstance(part, Tensor) else part
 
 
 def detached(part: Any) -> Any:
-    return part.detach() if isinstance(part, Tensor) and needs(part) else part
+    return plain(part) if isinstance(part, Tensor) and needs(part) else part
 
 
 @contextmanager

@@ -124,3 +124,37 @@ def flash_backward(
     of_value = torch.matmul(weight.transpose(-2, -1), grad)
     sizes = [batch, heads, shared, key.size(2), width]
     return of_query, of_key.reshape(sizes).sum(2), of_value.reshape(sizes).sum(2)
+
+
+def flash_tangent(
+    query_tangent: Tensor,
+    key_tangent: Tensor,
+    value_tangent: Tensor,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    output: Tensor,
+    logsumexp: Tensor,
+    is_causal: bool,
+    mask: Tensor | None,
+    scale: float | None,
+) -> Tensor:
+    """The derivative of the flash kernel's output, from the sums that it gives."""
+    shared = query.size(1) // key.size(1)
+    if shared > 1:
+        key, value = key.repeat_interleave(shared, 1), value.repeat_interleave(shared, 1)
+        key_tangent = key_tangent.repeat_interleave(shared, 1)
+        value_tangent = value_tangent.repeat_interleave(shared, 1)
+    factor = float(max(query.size(3), 1)) ** -0.5 if scale is None else scale
+    query, query_tangent = query * factor, query_tangent * factor
+    score = torch.matmul(query, key.transpose(-2, -1))
+    if mask is not None:
+        score = score + mask
+    if is_causal:
+        seen = torch.ones([score.size(-2), score.size(-1)], dtype=torch.bool).tril()
+        score = score.masked_fill(seen.logical_not(), -torch.inf)
+    weight = torch._safe_softmax(score, -1)
+    change = torch.matmul(query_tangent, key.transpose(-2, -1))
+    change = weight * (change + torch.matmul(query, key_tangent.transpose(-2, -1)))
+    made = torch.matmul(change, value) - output * change.sum(-1, True)
+    return made + torch.matmul(weight, value_tangent)

@@ -56,3 +56,49 @@ def conv_gradient_gradients(
         made = grad_bias.reshape(shape).expand(grad.size())
         of_grad = made if of_grad is None else of_grad + made
     return of_grad, of_x, of_weight
+
+
+def conv_gradient_by_input(
+    tangent: Tensor,
+    grad: Tensor,
+    weight: Tensor,
+    bias: list[int] | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    mask: list[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """What the input's tangent adds: the weight's gradient depends on the input."""
+    if not mask[1]:
+        return None, None, None
+    made = torch.convolution_backward(
+        grad, tangent, weight, bias, stride, padding, dilation, transposed, output_padding, groups,
+        [False, True, False],
+    )  # fmt: skip
+    return None, made[1], None
+
+
+def conv_gradient_by_weight(
+    tangent: Tensor,
+    grad: Tensor,
+    x: Tensor,
+    bias: list[int] | None,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+    mask: list[bool],
+) -> tuple[Tensor | None, Tensor | None, Tensor | None]:
+    """What the weight's tangent adds: the input's gradient depends on the weight."""
+    if not mask[0]:
+        return None, None, None
+    made = torch.convolution_backward(
+        grad, x, tangent, bias, stride, padding, dilation, transposed, output_padding, groups,
+        [True, False, False],
+    )  # fmt: skip
+    return made[0], None, None

@@ -78,3 +78,30 @@ def conv_named(
     nothing = [0 for _ in stride]
     out = torch.convolution(x, weight, bias, stride, both, dilation, False, nothing, groups)
     return out.squeeze(0) if single else out
+
+
+def convolved(
+    x: Tensor,
+    weight: Tensor,
+    stride: list[int],
+    padding: list[int],
+    dilation: list[int],
+    transposed: bool,
+    output_padding: list[int],
+    groups: int,
+) -> Tensor:
+    """A convolution without bias, of a batch or of a single example."""
+    number = weight.dim() - 2
+    single = x.dim() == number + 1
+    made = torch.convolution(
+        x.unsqueeze(0) if single else x,
+        weight,
+        None,
+        sized(stride, number),
+        sized(padding, number),
+        sized(dilation, number),
+        transposed,
+        sized(output_padding, number),
+        groups,
+    )
+    return made.squeeze(0) if single else made

@@ -178,3 +178,12 @@ def solved_by_factors(lu: Tensor, pivots: Tensor, b: Tensor, left: bool, adjoint
     b = torch.linalg_solve_triangular(up, b, upper=True, left=False)
     b = torch.linalg_solve_triangular(low, b, upper=False, left=False, unitriangular=True)
     return b.matmul(p.mT)
+
+
+def cholesky_tangent(tangent: Tensor, factor: Tensor, upper: bool) -> Tensor:
+    """The derivative of a factor of a Hermitian matrix, whose tangent should be one, too."""
+    low = factor.adjoint() if upper else factor
+    phi = torch.linalg_solve_triangular(low, tangent, upper=False)
+    phi = torch.linalg_solve_triangular(low.adjoint(), phi, upper=True, left=False)
+    made = low.matmul(phi.tril(-1) + 0.5 * torch.diag_embed(torch.diagonal(phi, 0, -2, -1)))
+    return made.adjoint() if upper else made

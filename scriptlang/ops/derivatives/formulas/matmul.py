@@ -130,3 +130,12 @@ def einsum_letters(equation: str, dims: list[int]) -> tuple[list[str], str]:
         if times == 1:
             output = output + letter
     return found, (rest if "..." in left else "") + output
+
+
+def einsum_tangent(tangents: list[Tensor], equation: str, tensors: list[Tensor]) -> Tensor:
+    """The derivative of a product: the sum of those with one operand's tangent in its place."""
+    made = torch.einsum(equation, [tangents[0]] + tensors[1:])
+    for i in range(1, len(tensors)):
+        operands = tensors[:i] + [tangents[i]] + tensors[i + 1 :]
+        made = made + torch.einsum(equation, operands)
+    return made

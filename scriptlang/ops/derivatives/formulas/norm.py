@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ....tensors import Tensor
 from ...calling import functions as torch
+from ..helpers import by_channel
 
 
 def wide(x: Tensor) -> Tensor:
@@ -128,3 +129,76 @@ def group_norm_gradient(
         of_weight if needs[1] else None,
         of_bias if needs[2] else None,
     )
+
+
+def standardized_tangent(tangent: Tensor, x: Tensor, dims: list[int], eps: float) -> Tensor:
+    """The derivative of x without its mean, divided by its deviation, over these dimensions."""
+    return standard_tangents(tangent, x, dims, eps)[0]
+
+
+def standard_tangents(
+    tangent: Tensor, x: Tensor, dims: list[int], eps: float
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The same, with the derivatives of the mean and of the inverse deviation."""
+    x, tangent = wide(x), wide(tangent)
+    var, mean = torch.var_mean(x, dims, correction=0, keepdim=True)
+    inverse = torch.rsqrt(var + eps)
+    normal = (x - mean) * inverse
+    along = (normal * tangent).mean(dims, True)
+    of_mean = tangent.mean(dims, True)
+    return inverse * (tangent - of_mean - normal * along), of_mean, -inverse * inverse * along
+
+
+def layer_norm_tangent(
+    tangent: Tensor, x: Tensor, weight: Tensor | None, number: int, eps: float
+) -> Tensor:
+    made = standardized_tangent(tangent, x, list(range(x.dim() - number, x.dim())), eps)
+    return made if weight is None else made * weight
+
+
+def rms_norm_tangent(
+    tangent: Tensor, x: Tensor, weight: Tensor | None, number: int, eps: float | None
+) -> Tensor:
+    dims = list(range(x.dim() - number, x.dim()))
+    least = 1.1920928955078125e-07 if eps is None else eps
+    if eps is None and (x.dtype == torch.float64 or x.dtype == torch.complex128):
+        least = 2.220446049250313e-16
+    inverse = torch.rsqrt((x * x).mean(dims, True) + least)
+    normal = x * inverse
+    made = inverse * (tangent - normal * (normal * tangent).mean(dims, True))
+    return made if weight is None else made * weight
+
+
+def batch_norm_tangent(
+    tangent: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    running_var: Tensor | None,
+    training: bool,
+    eps: float,
+) -> Tensor:
+    if x.numel() == 0:
+        return tangent
+    if training or running_var is None:
+        made = standardized_tangent(tangent, x, [d for d in range(x.dim()) if d != 1], eps)
+    else:
+        made = tangent * by_channel(torch.rsqrt(running_var + eps), x)
+    return made if weight is None else made * by_channel(weight, x)
+
+
+def group_norm_tangent(
+    tangent: Tensor,
+    x: Tensor,
+    weight: Tensor | None,
+    n: int,
+    channels: int,
+    area: int,
+    group: int,
+    eps: float,
+) -> tuple[Tensor, Tensor, Tensor]:
+    """The derivatives of native_group_norm's results, of which the last two are statistics."""
+    size = [n, group, channels // group * area]
+    made, mean, inverse = standard_tangents(tangent.reshape(size), x.reshape(size), [2], eps)
+    made = made.reshape(x.size())
+    made = made if weight is None else made * by_channel(weight, x)
+    return made, mean.squeeze(2), inverse.squeeze(2)

@@ -170,3 +170,23 @@ def std_gradient(
 ) -> Tensor:
     inner = (grad / (result * 2)).masked_fill(result == 0, 0)
     return var_gradient(inner, x, dim, correction, keepdim)
+
+
+def moments_tangent(
+    tangent: Tensor,
+    x: Tensor,
+    dim: list[int] | None,
+    correction: Number | None,
+    keepdim: bool,
+    deviation: Tensor | None,
+) -> tuple[Tensor, Tensor]:
+    """The derivatives of variance, or standard deviation if that is given, and mean."""
+    dims = listed(x.size(), dim)
+    free = float(count_of(x.size(), dim)) - (1.0 if correction is None else float(correction))
+    apart = x - (x.mean(dims, True) if len(dims) > 0 else x)
+    mean = tangent.mean(dims, keepdim) if len(dims) > 0 else tangent
+    along = torch.real(apart.conj() * tangent) if x.is_complex() else apart * tangent
+    made = (along.sum(dims, keepdim) if len(dims) > 0 else along) * (2 / free)
+    if deviation is not None:
+        made = (made / (2 * deviation)).masked_fill(deviation == 0, 0)
+    return made, mean

@@ -149,3 +149,16 @@ def slope(x: Tensor, width: Tensor, dim: int, edge_order: int) -> Tensor:
         c, d = width.narrow(dim, n - 3, 1), width.narrow(dim, n - 2, 1)
         last = last * ((2 * d + c) / (c + d)) - steep.narrow(dim, n - 3, 1) * (d / (c + d))
     return torch.cat([first, middle, last], dim)
+
+
+def logcumsumexp_tangent(tangent: Tensor, x: Tensor, result: Tensor, dim: int) -> Tensor:
+    """The derivative of logcumsumexp, in logarithms as its gradient."""
+    if x.dim() == 0 or x.numel() == 0:
+        return tangent
+    if x.is_complex():
+        return ((x + tangent.log()).logcumsumexp(dim) - result).exp()
+    low = torch.full_like(x, -1e30)
+    above = torch.where(tangent > 0, tangent.masked_fill(tangent <= 0, 1).log(), low)
+    below = torch.where(tangent < 0, (-tangent).masked_fill(tangent >= 0, 1).log(), low)
+    up, down = (above + x).logcumsumexp(dim), (below + x).logcumsumexp(dim)
+    return (up - result).exp() - (down - result).exp()

@@ -51,3 +51,13 @@ def unfold_gradient(grad: Tensor, size: list[int], dim: int, width: int, step: i
     at = dim + len(size) if dim < 0 else dim
     index = torch.arange(size[at]).unfold(0, width, step).reshape([-1])
     return zeros(grad, size).index_add(at, index, grad.movedim(-1, at + 1).flatten(at, at + 1))
+
+
+def strided_tangent(
+    tangent: Tensor, x: Tensor, size: list[int], stride: list[int], offset: int | None
+) -> Tensor:
+    """The same elements of the tangent, which needs the strides of its tensor for that."""
+    if tangent.stride() != x.stride():
+        tangent = torch.empty_strided(x.size(), x.stride(), dtype=x.dtype).copy_(tangent)
+    start = 0 if offset is None else offset - x.storage_offset()
+    return tangent.as_strided(size, stride, tangent.storage_offset() + start)
