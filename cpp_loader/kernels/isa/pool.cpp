@@ -94,8 +94,8 @@ struct MaximumOfNumbers {
 constexpr int64_t kColumns = 1024;  // of which the combined elements are kept
 constexpr int64_t kTall = 4096;     // rows for which the time is looked at after each vector
 
-// The elements of a column at x, in all rows; Rows may be 0, for a run-time value. `load_some` loads
-// a vector.
+// The elements of a column at x, in all rows; Rows may be 0, for a run-time value. `load_some`
+// loads a vector.
 template <int Rows, class F, class Load>
 SL_INLINE Vector<float> down(const PoolRow& r, const float* x, F& f, Load load_some) {
   Vector<float> all = load_some(x), sum = all;
