@@ -75,6 +75,7 @@ FAMILIES = (
     "backward",
     "backward_pool",
     "backward_conv",
+    "backward_grid",
     "backward_norm",
     "backward_rnn",
     "backward_gru",

@@ -39,6 +39,7 @@ def samples():
     yield from pads()
     yield from pools()
     yield from convolutions()
+    yield from grids()
     yield from more()
 
 
@@ -55,6 +56,20 @@ def activations(g, x):
     yield call("gelu_backward", g[0], np.array([np.inf, -np.inf, np.nan, 1e30], "float32"))
     yield call("gelu_backward", g, x, approximate="erf")
     yield call("gelu_backward", A.integers(0, 5, 4), A.integers(0, 5, 4))
+
+
+def grids():
+    for number, size, out in ((2, (5, 4), (3, 40)), (3, (3, 4, 1), (2, 3, 5))):
+        name = f"grid_sampler_{number}d_backward"
+        grid = A.normal(2, *out, number) * 1.2
+        x, g = A.normal(2, 3, *size), A.normal(2, 3, *out)
+        for interpolation in range(3 if number == 2 else 2):
+            for padding in range(3):
+                for aligned in (False, True):
+                    yield call(name, g, x, grid, interpolation, padding, aligned, [True, True])
+        wide = [a.astype("float64") for a in (g, x, grid)]
+        yield call(name, *wide, 0, 2, False, [True, True])
+        yield call(name, g[:, :, :0], x, grid[:, :0], 0, 0, False, [True, True])
 
 
 def losses():
