@@ -16,8 +16,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, mode
-from ..ops.derivatives.state import needs, node_of, open_levels, state_of
-from ..ops.derivatives.tangents import is_dual
+from ..ops.derivatives.state import later, needs, node_of, open_levels, state_of
 from ..tensors import Tensor
 
 if TYPE_CHECKING:
@@ -66,7 +65,7 @@ def has_tangent(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
     """Whether a tensor in the arguments of a call, or in an object there, has a tangent."""
     for value in leaves(args if not kwargs else (*args, *kwargs.values())):
         inside = walk(value) if isinstance(value, ScriptObject) else (value,)
-        if any(isinstance(t, Tensor) and is_dual(t) for t in inside):
+        if any(isinstance(t, Tensor) and later.is_dual(t) for t in inside):
             return True
     return False
 

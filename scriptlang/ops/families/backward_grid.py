@@ -16,8 +16,8 @@ from .activation import single
 def _check(grad: Tensor, x: Tensor, grid: Tensor, number: int, modes: list[int]) -> None:
     if x.dim() != number + 2 or grid.dim() != number + 2 or grad.dim() != number + 2:
         raise RuntimeError(
-            "grid_sampler(): expected {0}D gradient, input and grid, but got sizes {1}, {2}, "
-            "{3}".format(number + 2, grad.size(), x.size(), grid.size())
+            "grid_sampler(): expected {}D gradient, input and grid, but got sizes {}, {}, "
+            "{}".format(number + 2, grad.size(), x.size(), grid.size())
         )
     if x.dtype != grid.dtype or grad.dtype != x.dtype:
         raise RuntimeError("grid_sampler(): expected gradient, input and grid of one type")
