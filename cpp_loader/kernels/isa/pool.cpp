@@ -158,7 +158,7 @@ SL_INLINE Vector<float> across(const PoolRow& r, const float* x, const F& f) {
 }
 
 // Combines the elements of each column first, then those of each window. `Window` is the number of
-// rows and columns of a window without dilation, or 0 for run-time values; Stride 0 is one.
+// rows and columns of a window without dilation, or 0 for run-time values, as Stride may be.
 // Returns whether it saw only numbers.
 template <int Stride, int Window, class F>
 SL_NOINLINE bool results_by_columns(const PoolRow& r) {
