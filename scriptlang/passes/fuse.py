@@ -83,11 +83,11 @@ def why_no_transposed(node: Node) -> str | None:
     """Why a node is no conv_transpose2d with constant weights; None if it is one."""
     if not is_constant_transposed(node):
         return equal(node, 6, True)
-    *settings, groups, dilation = transposed_places(node)
+    stride, padding, _, groups, dilation = transposed_places(node)
     return (
         fixed(node, groups)
         or weight(node, 1, 4)
-        or numbers(node, (*settings, dilation))
+        or numbers(node, (stride, padding, dilation))
         or weight(node, 2, 1, or_none=True)
     )
 
@@ -250,7 +250,7 @@ def convolution(layer: Node, chain: Chain) -> Node:
 
 def transposed_convolution(layer: Node, chain: Chain) -> Node:
     stride, padding, output_padding, groups, dilation = (
-        v if v.type == T.INT else list(v.constant) * (3 - len(v.constant))
+        list(v.constant) * (3 - len(v.constant)) if v.is_constant and v.type != T.INT else v
         for v in transposed_settings(layer)
     )
     return make(

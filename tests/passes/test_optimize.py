@@ -300,6 +300,21 @@ def test_a_transposed_convolution_takes_in_a_batch_norm_and_an_activation(call):
     assert not {"batch_norm", "relu"} & set(kinds(changed))
 
 
+def test_a_transposed_convolution_may_compute_its_output_padding():
+    text = """graph(%x : Tensor, %more : int[], %w : Tensor):
+  %n : int = prim::Constant[value=1]()
+  %none : NoneType = prim::Constant()
+  %one : int[] = prim::Constant[value=[1]]()
+  %two : int[] = prim::Constant[value=[2, 2]]()
+  %a : Tensor = aten::conv_transpose2d(%x, %w, %none, %two, %one, %more, %n, %one)
+  %b : Tensor = aten::relu(%a)
+  return (%b)"""
+    for more in ([0, 0], [1, 0], [1]):
+        graph = graph_of(text, w=tensor(3, 5, 4, 4))
+        changed = check(graph, fuse.run, tensor(2, 3, 6, 7), more)
+        assert kinds(changed) == ["conv_transpose2d"]
+
+
 def test_products_with_constant_matrices_become_linear_layers():
     text = (
         "graph(%x : Tensor, %w : Tensor, %v : Tensor, %bias : Tensor):"
