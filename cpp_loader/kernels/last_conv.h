@@ -28,8 +28,8 @@ struct LastConv {
   const float* added = nullptr;                    // may be null
   float* y = nullptr;
   int64_t y_row = 0, y_column = 0;  // strides of the result; 0: contiguous
-  // kDepthwise: the channels to compute, and those that `x` has; last = 0: all. All else has the
-  // places of all channels. `first` is a multiple of LastConvFunctions::panel.
+  // kDepthwise: the channels to compute, which are those of `x`; last = 0: all. Everything else has
+  // the places of all channels. `first` is a multiple of LastConvFunctions::panel, and x_channel 1.
   int64_t first = 0, last = 0;
   Activation activation = Activation::kNone;
   Finish<float> finish = nullptr;  // may be null; applied after the activation

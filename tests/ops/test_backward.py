@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+from tests.ops import harness
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
+from tests.ops.test_native import run
 
 A = Arrays("backward")
 
@@ -206,3 +209,19 @@ def rows_of_tables():
 
 SAMPLES = [*samples(), *rows_of_tables()]
 test_recorded, test_pytorch = both_tests("backward", SAMPLES)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf, 1e30, -1e12])
+@pytest.mark.parametrize("padding", [0, 1, 2])
+@pytest.mark.parametrize("interpolation", [0, 1, 2])
+def test_positions_of_a_grid_that_are_far_or_no_numbers(interpolation, padding, bad):
+    """Both engines give the same; PyTorch reads elsewhere in memory for a NaN with a border."""
+    arrays = Arrays("positions")
+    x, g, grid = arrays.normal(1, 2, 4, 4), arrays.normal(1, 2, 2, 4), arrays.normal(1, 2, 4, 2)
+    grid[0, 0, 1, 0] = bad
+    mask = [True, True]
+    sample = call("grid_sampler_2d_backward", g, x, grid, interpolation, padding, False, mask)
+    is_native, native = run(sample)
+    assert is_native
+    for a, b in zip(native, harness.run(sample)):
+        np.testing.assert_allclose(a, b, rtol=1e-5, atol=1e-5)

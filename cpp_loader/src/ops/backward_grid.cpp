@@ -55,7 +55,8 @@ struct Moved {
     if (s.outside == Outside::kReflection) reflect(s, size);
     if (at > 0 && at < last) return;
     slope = 0;
-    at = at >= last ? last : T(0);  // 0 for a NaN
+    if (at >= last) at = last;
+    else if (at <= 0) at = 0;  // a NaN stays: it is nowhere
   }
 
  private:

@@ -215,17 +215,16 @@ int64_t channel_splits(const ConvShape& s, int64_t channels, int64_t threads) {
   constexpr int64_t kLeastPanels = 3;
   const int64_t panels = channels / kernels::kernels().last_conv->panel;
   const int64_t shared = (s.kernel[1] - 1) * s.dilation[1] + 1 - s.stride[1];
-  const double by_rows = double(std::max<int64_t>(0, shared) * (threads - 1)) / double(s.in[1]);
+  // What is computed more than once, or waited for, as a share of the work: by rows, then by parts.
+  double least = double(std::max<int64_t>(0, shared) * (threads - 1)) / double(s.in[1]);
   int64_t best = 1;
-  double least = by_rows;
   for (int64_t splits : {threads, 2 * threads}) {
     if (threads == 1 || panels < kLeastPanels * splits) continue;
     const int64_t most = (panels + splits - 1) / splits * (splits / threads);
-    const double by_channels = double(most * threads) / double(panels) - 1;
-    if (by_channels <= least) {
-      best = splits;
-      least = by_channels;
-    }
+    const double share = double(most * threads) / double(panels) - 1;
+    if (share > least) continue;
+    best = splits;
+    least = share;
   }
   return best;
 }

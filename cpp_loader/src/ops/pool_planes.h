@@ -6,7 +6,6 @@
 #include "../../kernels/kernel_set.h"
 #include "../../kernels/parallel.h"
 #include "pool.h"
-#include "row_kernels.h"
 
 namespace scriptlang::pools {
 
