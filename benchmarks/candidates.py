@@ -53,6 +53,18 @@ def train_torch(net: str, optimizer: str, threads: int, form: str = "eager"):
     return lambda: looped(called, loss, made, x, y)
 
 
+def train_jax(net: str, optimizer: str, threads: int):
+    """A step that XLA has compiled.  It takes a thread for each processor that it may use."""
+    os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[-threads:])
+    import scriptlang
+
+    from .training import NETS
+    from .training_jax import step_of
+
+    model, _ = NETS[net].of(scriptlang, is_large=True)
+    return step_of(net, optimizer, sum(p.numel() for p in model.parameters()))
+
+
 def looped(model, loss, optimizer, x, y):
     """A step as loops in Python make it."""
     optimizer.zero_grad()

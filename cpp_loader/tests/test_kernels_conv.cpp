@@ -134,11 +134,56 @@ TEST(wide_rows_and_many_channels) {
 TEST(one_channel_of_any_width) {
   for_sets([](const KernelSet& set) {
     for (int64_t width : {4, 5, 7, 8, 9, 14, 15, 16, 17, 31, 32, 33, 40, 63, 65, 100})
-      for (int64_t height : {6, 7, 13})
-        for (int64_t kernel : {3, 5})
+      for (int64_t height : {4, 6, 7, 13, 16})
+        for (int64_t kernel : {3, 5, 7})
           for (int64_t stride : {1, 2, 3})
-            for (int64_t padding : {kernel / 2, int64_t{1}, int64_t{3}})
+            for (int64_t padding : {kernel / 2, int64_t{1}, int64_t{3}}) {
+              if (std::min(height, width) + 2 * padding < kernel) continue;
               check(set, shape(1, 2, 1, height, width, kernel, stride, padding, 1), true);
+            }
+  });
+}
+TEST(one_channel_under_windows_that_are_not_square) {
+  for_sets([](const KernelSet& set) {
+    for (int64_t rows : {1, 3, 4, 5, 7})
+      for (int64_t columns : {1, 2, 3, 6})
+        for (int64_t row_stride : {1, 2})
+          for (int64_t row_dilation : {1, 2}) {
+            ConvShape s = shape(1, 1, 1, 23, 21, 3, 1, 1, 1);
+            s.kernel[1] = rows, s.kernel[2] = columns;
+            s.stride[1] = row_stride, s.dilation[1] = row_dilation;
+            s.out[1] = (23 + 2 - row_dilation * (rows - 1) - 1) / row_stride + 1;
+            s.out[2] = 21 + 2 - columns + 1;
+            check(set, s, true);
+          }
+  });
+}
+TEST(one_channel_with_an_activation) {
+  for_sets([](const KernelSet& set) {
+    for (int64_t height : {2, 4, 9}) {
+      const ConvShape s = shape(1, 1, 1, height, 19, 3, 1, 1, 1);
+      std::mt19937 random(3);
+      const std::vector<float> x = noise(random, s.in_pixels());
+      const std::vector<float> w(size_t(s.taps()), 4.0f);
+      std::vector<float> plain(size_t(s.out_pixels())), y(size_t(s.out_pixels()));
+      for (Activation activation : {Activation::kRelu, Activation::kRelu6}) {
+        Conv<float> c;
+        c.shape = s;
+        c.x = x.data();
+        c.w = w.data();
+        c.y = plain.data();
+        set.conv_f32->convolve(c);
+        c.activation = activation;
+        c.y = y.data();
+        set.conv_f32->convolve(c);
+        const float most = activation == Activation::kRelu ? INFINITY : 6.0f;
+        bool same = true;
+        for (size_t i = 0; i < y.size(); ++i) {
+          same = same && y[i] == std::min(std::max(plain[i], 0.0f), most);
+        }
+        CHECK(same);
+      }
+    }
   });
 }
 TEST(one_channel_in_several_stretches_of_rows) {

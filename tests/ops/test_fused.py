@@ -107,6 +107,8 @@ def agree(f, *args, **kwargs) -> None:
         dict(shape=(1, 64, 8, 8), weight=(40, 64, 3, 3), padding=(1, 1)),
         dict(shape=(2, 32, 21, 22), weight=(40, 32, 3, 3), padding=(1, 1)),
         dict(shape=(1, 33, 9, 9), weight=(33, 1, 3, 3), padding=(1, 1), groups=33),
+        dict(shape=(2, 5, 14, 15), weight=(10, 1, 5, 5), padding=(2, 2), groups=5),
+        dict(shape=(1, 9, 13, 28), weight=(9, 1, 3, 3), stride=(2, 2), padding=(1, 1), groups=9),
         dict(shape=(2, 12, 9, 9), weight=(8, 6, 3, 1), groups=2, dilation=(2, 3)),
         dict(shape=(1, 5, 8, 20), weight=(7, 5, 3, 3), dilation=(9, 12), padding=(9, 12)),
         dict(shape=(2, 16, 6, 5), weight=(70, 16, 3, 3), dilation=(4, 4), padding=(4, 4)),

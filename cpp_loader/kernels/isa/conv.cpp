@@ -10,6 +10,7 @@
 #include "../parallel.h"
 #include "../scratch.h"
 #include "entry.h"
+#include "depthwise_planes.h"
 #include "frame.h"
 #include "inside.h"
 #include "micro.h"
@@ -19,11 +20,8 @@ namespace {
 
 constexpr int64_t kDepth = 256;      // products added between two updates of a result tile
 constexpr int64_t kGroupPanels = 8;  // panels of one task
-constexpr int64_t kFewPixels = 8;    // for up to this many, dot products waste less
-constexpr int64_t kFewOutputs = 4;   // of one channel: sums of rows are faster than products
 constexpr int64_t kSplitTiles = 2;
-constexpr int64_t kPackedPanels = 16;      // for so many, packing the weights pays off
-constexpr int64_t kStretchWork = 1 << 20;  // multiply-adds of depthwise rows at a time
+constexpr int64_t kPackedPanels = 16;  // for so many, packing the weights pays off
 
 // Neighbouring pixels of a panel that lie in one output row.
 struct Segment {
@@ -358,93 +356,6 @@ bool mostly_padding(const ConvShape& s) {
   return (1 - share) * static_cast<double>(s.taps() * s.out_pixels()) > kCopyCost * met;
 }
 
-// Parameters common to all rows of the result of one input channel.
-template <class T>
-struct OneChannel {
-  const T* w;
-  const int64_t* offsets;  // offsets of the taps in the frame
-  int64_t taps;
-  Vector<T> bias;
-  Activation activation;
-  int64_t row, y_row;  // strides of result rows: in the frame, and in the result
-};
-
-// Computes `Together` vectors in each of `Rows` rows as sums of shifted input rows. A vector may
-// reach into the next row, which is written later, but not beyond `end`.
-template <class T, int Rows, int Together>
-SL_INLINE void depthwise_piece(const OneChannel<T>& c, const T* from, T* y, const T* end) {
-  constexpr int W = kLanes<T>;
-  Vector<T> sum[Rows][Together];
-  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Together; ++j) sum[r][j] =
-      c.bias;
-  for (int64_t tap = 0; tap < c.taps; ++tap) {
-    const T* at = from + c.offsets[tap];
-    const Vector<T> weight = splat(c.w[tap]);
-    SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int j = 0; j < Together; ++j)
-        sum[r][j] += weight * load(at + r * c.row + j * W);
-  }
-  SL_UNROLL for (int r = 0; r < Rows; ++r, y += c.y_row)
-      SL_UNROLL for (int j = 0; j < Together; ++j) {
-    const Vector<T> result = activate<T>(sum[r][j], c.activation);
-    const int64_t left = end - (y + j * W);
-    if (left >= W) store(y + j * W, result);
-    else store_lanes(y + j * W, result, first_lanes<T>(static_cast<int>(max_of(0, left))));
-  }
-}
-
-// Computes the same columns of `rows` rows.
-template <class T, int Together>
-SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T* from, T* y,
-                                   const T* end) {
-  constexpr int kRows = Together == 1 ? 6 : Together == 2 ? 4 : 2;
-  for (; rows >= kRows; rows -= kRows, from += kRows * c.row, y += kRows * c.y_row) {
-    depthwise_piece<T, kRows, Together>(c, from, y, end);
-  }
-  for (; rows > 0; --rows, from += c.row, y += c.y_row) {
-    depthwise_piece<T, 1, Together>(c, from, y, end);
-  }
-}
-
-// For one input channel and few outputs: sums of shifted rows instead of a matrix product.
-template <class T>
-void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
-  constexpr int W = kLanes<T>;
-  constexpr void (*kColumns[])(const OneChannel<T>&, int64_t, const T*, T*, const T*) = {
-      nullptr, &depthwise_columns<T, 1>, &depthwise_columns<T, 2>, &depthwise_columns<T, 3>,
-      &depthwise_columns<T, 4>};
-  const ConvShape& s = c.shape;
-  const int64_t taps = s.taps(), rows = s.out[1], width = s.out[2];
-  OneChannel<T> one;
-  one.offsets = offsets;
-  one.taps = taps;
-  one.activation = c.activation;
-  one.row = s.stride[1] * f.row;
-  one.y_row = width;
-  // Rows between two checks for a stop; in long rows there are checks, too.
-  const int64_t stretch = max_of(12, kStretchWork / (width * taps));
-  const bool long_rows = width * taps > kStretchWork;
-  for (int64_t o = 0; o < s.outputs; ++o) {
-    one.w = c.w + o * taps;
-    one.bias = splat(c.bias ? c.bias[o] : T(0));
-    const T* end = c.y + (o + 1) * s.out_pixels();
-    for (int64_t d = 0; d < s.out[0]; ++d)
-      for (int64_t first = 0; first < rows; first += stretch) {
-        const int64_t count = min_of(stretch, rows - first);
-        const T* from = x + f.pixel(s, d, first, 0);
-        T* y = c.y + ((o * s.out[0] + d) * rows + first) * width;
-        int64_t at = 0;
-        for (; width - at > 4 * W; at += 4 * W) {
-          kColumns[4](one, count, from + at, y + at, end);
-          if (long_rows) multiplied(count * 4 * W * taps);
-        }
-        const int64_t left = ceil_div(width - at, W);
-        at = max_of(0, width - left * W);  // overlap the last vectors rather than use a partial one
-        kColumns[left](one, count, from + at, y + at, end);
-        multiplied(count * width * taps);
-      }
-  }
-}
-
 // Packs the weights into row tiles, one block of kDepth products after the other.
 template <class T>
 void pack_weights(const T* w, int64_t outputs, int64_t k, T* to) {
@@ -477,43 +388,6 @@ void convolve_panels(const Job<T>& job) {
                      job.panels * group / groups, job.panels * (group + 1) / groups);
     }
   });
-}
-
-// Sets the offsets of all taps of all channels in a frame.
-void find_taps(const ConvShape& s, const Frame& f, int64_t* offsets) {
-  for (int64_t channel = 0, i = 0; channel < s.channels; ++channel)
-    for (int64_t d = 0; d < s.kernel[0]; ++d)
-      for (int64_t h = 0; h < s.kernel[1]; ++h)
-        for (int64_t w = 0; w < s.kernel[2]; ++w, ++i)
-          offsets[i] = channel * f.volume + f.tap(s, d, h, w);
-}
-
-// Whether the sums of convolve_depthwise are used.
-bool sums_rows(const ConvShape& s) {
-  const bool padded = s.padding[0] || s.padding[1] || s.padding[2];
-  return s.channels == 1 && s.outputs <= kFewOutputs && (s.taps() > 1 || padded) &&
-         s.out_pixels() > kFewPixels;
-}
-
-// Groups of one channel each, one after the other in one frame. Small images would take longer to
-// set out than to convolve.
-template <class T>
-void convolve_channels(const Conv<T>& c) {
-  const ConvShape& s = c.shape;
-  const int64_t taps = s.taps();
-  Frame f(s);
-  Scratch space(sizeof(T) * uint64_t(f.volume + 8 * kLanes<T>));
-  Scratch offset_space(sizeof(int64_t) * uint64_t(taps));
-  find_taps(s, f, offset_space.as<int64_t>());
-  Conv<T> one = c;
-  for (int64_t group = 0; group < c.groups; ++group) {
-    frame_channel(s, f, one.x, space.as<T>(), group > 0);
-    convolve_depthwise(one, f, space.as<T>(), offset_space.as<int64_t>());
-    one.x += s.in_pixels();
-    one.w += s.outputs * taps;
-    one.bias = one.bias ? one.bias + s.outputs : nullptr;
-    one.y += s.outputs * s.out_pixels();
-  }
 }
 
 // Calls f(one) for each image.

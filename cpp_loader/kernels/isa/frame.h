@@ -87,10 +87,19 @@ SL_NOINLINE void part_rows(const ConvShape& s, const Frame& f, int64_t rows, con
     };
     for (int64_t i = 0; i < whole; i += W) many(i);
     if (whole == 0) {
+#if defined(__AVX512F__)
+      const int count = static_cast<int>(pairs);
+      const Vector<T> first = load_first(from, 2 * count),
+                      second = load_first(from + W, 2 * count - W);
+      const Halves<T> parts = halves<T>(first, second);
+      store_first(even, parts.even, count);
+      store_first(odd, parts.odd, count);
+#else
       for (int64_t i = 0; i < pairs; ++i) {
         even[i] = from[2 * i];
         odd[i] = from[2 * i + 1];
       }
+#endif
     } else if (whole < pairs) {
       many(pairs - W);
     }

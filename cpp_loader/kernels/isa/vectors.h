@@ -67,6 +67,17 @@ SL_INLINE Vector<T> splat(T x) {
   return x - Vector<T>{};
 }
 
+// A vector that stays in its register: compilers would read memory again for each of its uses.
+template <class V>
+SL_INLINE V in_register(V x) {
+#if defined(__x86_64__)
+  asm("" : "+v"(x));
+#elif defined(__aarch64__)
+  asm("" : "+w"(x));
+#endif
+  return x;
+}
+
 #if defined(__AVX512F__)
 SL_INLINE __mmask16 first_lanes(float, int n) {
   return n >= 16 ? 0xffff : n <= 0 ? 0 : static_cast<__mmask16>((1u << n) - 1);

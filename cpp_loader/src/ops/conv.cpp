@@ -185,6 +185,7 @@ void forward(const Tensor& y, const Tensor& x, const Tensor& w, const Tensor& bi
   const int64_t weights = shape.outputs * shape.channels * shape.taps();
   whole.x_image = s.groups * in;
   whole.y_image = s.groups * out;
+  whole.activation = s.activation;
   const auto run = kernels::kernels().conv<T>().convolve;
   for_parts(x.size(0), s.groups, out * shape.channels * shape.taps(),
             [&](int64_t image, int64_t images, int64_t first, int64_t groups) {
@@ -270,8 +271,9 @@ void convolve_together(const Tensor& y, const Tensor& x, const Tensor& w, const 
     for (int64_t v : sizes) made.push_back(v);
     return made;
   };
-  const Settings flat{with(s.stride, 1),         with(s.padding, 0), with(s.dilation, 1),
-                      with(s.output_padding, 0), s.transposed,       s.groups};
+  const Settings flat{
+      with(s.stride, 1), with(s.padding, 0), with(s.dilation, 1), with(s.output_padding, 0),
+      s.transposed,      s.groups,           s.activation};
   const Tensor from = view_unsqueeze(swapped(x), 0);
   const Tensor to = Tensor::empty({1, y.size(1), y.size(0), y.size(2), y.size(3)}, y.dtype());
   convolve_into(to, from, view_unsqueeze(w, 2), bias, flat);

@@ -11,6 +11,7 @@ struct Settings {
   Sizes stride, padding, dilation, output_padding;
   bool transposed = false;
   int64_t groups = 1;
+  kernels::Activation activation = kernels::Activation::kNone;  // of convolve_into, forward
 };
 
 // A setting for each of n dimensions; a single value applies to all.

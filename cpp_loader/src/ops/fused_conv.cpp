@@ -7,6 +7,7 @@
 #include "../../kernels/caches.h"
 #include "../../kernels/parallel.h"
 #include "../../kernels/scratch.h"
+#include "conv.h"
 #include "fused.h"
 #include "linalg.h"
 #include "values/raw_view.h"
@@ -282,13 +283,32 @@ bool stays_in_planes(const Layer& layer, const Tensor& x, Args args) {
   return layer.shape.taps() == 1;
 }
 
+// Computes the convolution of a contiguous image; the result is contiguous.
+Tensor convolve_planes(Args args, const Layer& layer, const Ending& e) {
+  const Tensor y = Tensor::empty(layer.sizes, ScalarType::Float32);
+  if (y.numel() == 0) return y;
+  convolutions::Settings s;
+  s.stride = convolutions::spread(args.ints(3), 2, "stride");
+  s.padding = convolutions::spread(args.ints(4), 2, "padding");
+  s.dilation = convolutions::spread(args.ints(5), 2, "dilation");
+  s.output_padding.assign(2, 0);
+  s.groups = layer.groups;
+  s.activation = e.inside;
+  const Tensor bias = args.none(2) ? Tensor() : to_contiguous(args.tensor(2));
+  convolutions::convolve_into(y, args.tensor(0), to_contiguous(args.tensor(1)), bias, s);
+  return e.fused ? y : activated(y, e, true);
+}
+
 Tensor convolve(Context& ctx, Args args) {
   const Ending& e = ending(args.string(8));
   Layer layer;
   Tensor y;
   const Tensor& x = args.tensor(0);
   const bool settled = is_float(x) && layer.settle(x.sizes(), args);
-  if (settled && !leaves_lanes_empty(layer, x) && !stays_in_planes(layer, x, args)) {
+  const bool is_full = settled && !leaves_lanes_empty(layer, x);
+  if (is_full && stays_in_planes(layer, x, args)) {
+    y = convolve_planes(args, layer, e);
+  } else if (is_full) {
     y = convolve_last(args, layer, e);
   } else {
     Value values[7] = {settled ? Value(to_contiguous(x)) : args[0],
@@ -302,7 +322,7 @@ Tensor convolve(Context& ctx, Args args) {
     op_aten_conv2d(ctx, Args(values, 7), &result);
     y = result.as_tensor();
     if (!args.none(7)) y = added_to(y, args.tensor(7));
-    y = activated(y, e, false);
+    y = activated(y, e, true);
   }
   return in_wanted_format(y, args.integer(9));
 }
