@@ -96,7 +96,7 @@ def agree(f, *args, **kwargs) -> None:
             assert r[:3] == results[0][:3]
             # Long sums round in proportion to what they add up, not to what is left.
             largest = np.abs(results[0][3]).max(initial=10)
-            np.testing.assert_allclose(r[3], results[0][3], 1e-4, 1e-6 * largest)
+            np.testing.assert_allclose(r[3], results[0][3], 1e-4, 3e-6 * largest)
 
 
 @pytest.mark.parametrize("memory_format", [0, 2])
@@ -370,8 +370,8 @@ def test_a_weight_that_is_mostly_not_there_is_not_packed():
     with pytest.raises((MemoryError, RunError)):
         conv(
             "native",
-            tensor(1, 3, 5, 5),
-            tensor(5, 3, 3, 3),
+            tensor(1, 5, 5, 5),  # fewer channels stay in planes, and skip the padding
+            tensor(5, 5, 3, 3),
             padding=(5000, 5000),
             stride=(9000, 9000),
             limits=Limits(memory=1 << 20),

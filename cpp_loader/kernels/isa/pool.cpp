@@ -84,9 +84,10 @@ struct MaximumOfNumbers {
   }
   SL_INLINE void saw(Vector<float> sum) { others |= sum != sum; }
   SL_INLINE bool only_numbers() const {
-    bool all = true;
-    for (int i = 0; i < W; ++i) all &= others[i] == 0;
-    return all;
+    uint64_t parts[sizeof(others) / sizeof(uint64_t)], any = 0;
+    __builtin_memcpy(parts, &others, sizeof(others));
+    for (uint64_t part : parts) any |= part;
+    return any == 0;
   }
   static constexpr float kNone = -__builtin_inff();
 };
@@ -192,6 +193,59 @@ SL_NOINLINE bool results_by_columns(const PoolRow& r) {
   return f.only_numbers();
 }
 
+// The first n elements at p, and `none` for the others.
+SL_INLINE Vector<float> load_or(const float* p, int64_t n, float none) {
+  if (n >= W) return load(p);
+#if defined(__AVX512F__)
+  const __mmask16 lanes = first_lanes(0.0f, static_cast<int>(n));
+  return (Vector<float>)_mm512_mask_loadu_ps((__m512)splat(none), lanes, p);
+#else
+  float made[W];
+  for (int i = 0; i < W; ++i) made[i] = i < n ? p[i] : none;
+  return load(made);
+#endif
+}
+
+// The last lane of `before`, and all but the last of x.
+template <int... I>
+SL_INLINE Vector<float> shifted(Vector<float> before, Vector<float> x,
+                                std::integer_sequence<int, I...>) {
+  return __builtin_shufflevector(before, x, (W - 1 + I)...);
+}
+
+// Windows of three columns with stride 2 and a padding of at most one. Of the columns after the
+// first of all windows, result o has 2o - 1, 2o and 2o + 1: an odd one, which is that of the result
+// before, an even one and an odd one. So each is combined once and stays in registers; what went
+// through memory could not be read again before it had reached the cache.
+template <int Rows>
+SL_NOINLINE bool maxima_of_threes(const PoolRow& r) {
+  MaximumOfNumbers f;
+  const int64_t skipped = 1 - r.padding, width = r.width - skipped;
+  const float* x = r.x + skipped;
+  Vector<float> before = splat(MaximumOfNumbers::kNone);
+  if (skipped && r.width > 0) {
+    before = down<Rows>(r, r.x, f, [](const float* p) SL_ALWAYS { return splat(*p); });
+  }
+  for (int64_t o = 0; o < r.results; o += W, x += 2 * W) {
+    const int64_t left = width - 2 * o;
+    const auto part = [&](int64_t at) SL_ALWAYS {
+      if (left - at >= W) {
+        return down<Rows>(r, x + at, f, [](const float* p) SL_ALWAYS { return load(p); });
+      }
+      return down<Rows>(r, x + at, f, [&](const float* p) SL_ALWAYS {
+        return load_or(p, left - at, MaximumOfNumbers::kNone);
+      });
+    };
+    const Vector<float> first = part(0), second = part(W);
+    const Halves<float> both = halves<float>(first, second);
+    const Vector<float> odd = shifted(before, both.odd, std::make_integer_sequence<int, W>{});
+    store_first(r.y + o, f(f(both.even, odd), both.odd),
+                static_cast<int>(min_of(W, r.results - o)));
+    before = both.odd;
+  }
+  return f.only_numbers();
+}
+
 // Results one by one, for windows that are wider than the room for columns.
 template <class F>
 SL_NOINLINE bool single_results(const PoolRow& r) {
@@ -222,8 +276,10 @@ SL_INLINE bool row_of(const PoolRow& r) {
 }
 bool maximum_row(const PoolRow& r) {
   if (!r.numbers || (r.columns - 1) * r.dilation >= kColumns / 2) return row_of<PlainMaximum>(r);
+  const bool threes = r.stride == 2 && r.columns == 3 && r.dilation == 1 && r.padding <= 1;
+  if (threes && r.results <= kColumns && r.rows == 3) return maxima_of_threes<3>(r);
+  if (threes && r.results <= kColumns && r.rows == 2) return maxima_of_threes<2>(r);
   const bool pairs = r.stride == 2 && r.rows == r.columns && r.dilation == 1;
-  if (pairs && r.columns == 3) return results_by_columns<2, 3, MaximumOfNumbers>(r);
   if (pairs && r.columns == 2) return results_by_columns<2, 2, MaximumOfNumbers>(r);
   return row_of<MaximumOfNumbers>(r);
 }

@@ -274,13 +274,13 @@ bool leaves_lanes_empty(const Layer& layer, const Tensor& x) {
 }
 
 // Whether the image comes and goes with its channels first, and converting it twice would take
-// longer than what is gained.
+// longer than what is gained. The first layers of networks have few channels and large results.
 bool stays_in_planes(const Layer& layer, const Tensor& x, Args args) {
-  constexpr int64_t kFewChannels = 8;
+  constexpr int64_t kFewChannels = 8, kFewPlanes = 4;
   if (!x.is_contiguous() || is_in_format(x, kChannelsLast)) return false;
   if (args.integer(9) != kContiguous || !args.none(7)) return false;
   if (layer.groups > 1) return layer.shape.channels < kFewChannels;
-  return layer.shape.taps() == 1;
+  return layer.shape.taps() == 1 || layer.shape.channels <= kFewPlanes;
 }
 
 // Computes the convolution of a contiguous image; the result is contiguous.

@@ -10,12 +10,24 @@
 
 namespace scriptlang {
 
-// The difference to a bound has its highest bit set where an index is outside.
+// The difference to a bound has its highest bit set where an index is outside. Several indices are
+// tested at a time, which compilers do not do by themselves here.
 bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size) {
-  uint64_t outside = 0;
-  for (int64_t i = 0; i < n; ++i) {
-    outside |= (uint64_t(at[i]) - uint64_t(least)) | (uint64_t(size - 1) - uint64_t(at[i]));
+  typedef uint64_t Pair __attribute__((vector_size(16)));
+  const uint64_t low = uint64_t(least), high = uint64_t(size - 1);
+  const Pair lows = {low, low}, highs = {high, high};
+  Pair pairs[2] = {};
+  int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    Pair first, second;
+    std::memcpy(&first, at + i, sizeof(first));
+    std::memcpy(&second, at + i + 2, sizeof(second));
+    pairs[0] |= (first - lows) | (highs - first);
+    pairs[1] |= (second - lows) | (highs - second);
   }
+  pairs[0] |= pairs[1];
+  uint64_t outside = pairs[0][0] | pairs[0][1];
+  for (; i < n; ++i) outside |= (uint64_t(at[i]) - low) | (high - uint64_t(at[i]));
   return outside >> 63 == 0;
 }
 
