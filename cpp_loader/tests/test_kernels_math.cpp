@@ -9,6 +9,7 @@
 #include "harness.h"
 
 using namespace scriptlang::kernels;
+using scriptlang::ScalarType;
 
 namespace {
 
@@ -193,6 +194,39 @@ TEST(loops_do_not_depend_on_the_machine) {
     compare_with_portable(mine.unary, portable->plain_loops->unary, 1);
     compare_with_portable(mine.binary, portable->plain_loops->binary, 2);
   }
+}
+
+// Truncated; what does not fit is the least number.
+template <class From>
+void check_longs(ScalarType from) {
+  constexpr int64_t kLeast = std::numeric_limits<int64_t>::min();
+  std::vector<From> x;
+  for (int i = -40; i < 40; ++i) x.push_back(From(i) * From(0.37));
+  for (double v : {2147483520.0, 2147483648.0, -2147483648.0, -2147483904.0, 9e15, 9.3e18, -9.3e18,
+                   std::numeric_limits<double>::infinity(), std::nan(""), 0.9, -0.9}) {
+    x.push_back(From(v));
+    for (int i = 0; i < 9; ++i)
+      x.push_back(From(i) - From(4.5));  // in blocks with numbers that fit
+  }
+  for (int i = 0; usable_kernels(i) != nullptr; ++i) {
+    for (const FastConvert& c : usable_kernels(i)->plain_loops->converts) {
+      if (c.to != ScalarType::Int64 || c.from != from || c.convert == nullptr) continue;
+      for (size_t n = 0; n <= x.size(); ++n) {
+        std::vector<int64_t> y(n);
+        c.convert(int64_t(n), y.data(), x.data());
+        bool same = true;
+        for (size_t k = 0; k < n; ++k) {
+          const bool fits = std::abs(double(x[k])) < 9223372036854775808.0;
+          same = same && y[k] == (fits ? int64_t(x[k]) : kLeast);
+        }
+        CHECK(same);
+      }
+    }
+  }
+}
+TEST(floats_become_whole_numbers_of_64_bits) {
+  check_longs<float>(ScalarType::Float32);
+  check_longs<double>(ScalarType::Float64);
 }
 
 TEST(a_pair_of_operators_gives_what_both_give) {

@@ -1,59 +1,13 @@
 // Loops whose results do not depend on the instruction set (wrapping arithmetic, comparisons,
 // rounding, selection), compiled for the vectors of each.
 #include "../loops.h"
+#include "convert_loops.h"
 #include "entry.h"
 #include "vectors.h"
 #include "wide_loops.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
-
-// `Wide` is the type for arithmetic that may wrap. A bool is a byte that is zero or not.
-template <class T>
-struct Of {
-  using Wide = T;
-  static constexpr bool kInt = false, kBool = false;
-};
-#define X(type, wide)                                 \
-  template <>                                         \
-  struct Of<type> {                                   \
-    using Wide = wide;                                \
-    static constexpr bool kInt = true, kBool = false; \
-  };
-X(uint8_t, uint32_t)
-X(int8_t, uint32_t)
-X(int16_t, uint32_t)
-X(int32_t, uint32_t)
-X(int64_t, uint64_t)
-#undef X
-template <>
-struct Of<bool> {
-  using Wide = bool;
-  static constexpr bool kInt = false, kBool = true;
-};
-
-template <class T>
-constexpr ScalarType scalar_type();
-#define X(type, name)                        \
-  template <>                                \
-  constexpr ScalarType scalar_type<type>() { \
-    return ScalarType::name;                 \
-  }
-X(uint8_t, UInt8)
-X(int8_t, Int8)
-X(int16_t, Int16)
-X(int32_t, Int32)
-X(int64_t, Int64)
-X(bool, Bool)
-X(float, Float32)
-X(double, Float64)
-#undef X
-
-template <class T>
-SL_INLINE T read(const T* from) {
-  return *from;
-}
-SL_INLINE bool read(const bool* from) { return *reinterpret_cast<const uint8_t*>(from) != 0; }
 
 // A constant converted to the element type; for an integer type it is truncated and saturated.
 template <class T>
@@ -437,34 +391,6 @@ void ternary(int64_t n, void* out, const void* const* in, const int64_t* step,
       o[i] = F::apply(a[i * step[0]], b[i * step[1]], c[i * step[2]], scale);
     }
   }
-}
-
-// ---- conversions
-
-// The same conversions as in kernels/convert.cpp: nonzero numbers become true, floats are
-// truncated.
-template <class To, class From>
-SL_INLINE To converted(From x) {
-  if constexpr (Of<To>::kBool) {
-    return x != From(0);
-  } else if constexpr (!Of<From>::kInt && !Of<From>::kBool && Of<To>::kInt) {
-    if constexpr (sizeof(To) == 4 && To(-1) < To(0)) {
-      bool fits = x >= From(-2147483648.0) && x < From(2147483648.0);
-      return fits ? static_cast<To>(x) : static_cast<To>(-2147483647 - 1);
-    } else {
-      constexpr From kLimit = From(9223372036854775808.0);
-      bool fits = x >= -kLimit && x < kLimit;
-      return static_cast<To>(fits ? static_cast<int64_t>(x) : int64_t(-9223372036854775807 - 1));
-    }
-  } else {
-    return static_cast<To>(x);
-  }
-}
-template <class To, class From>
-void convert(int64_t n, void* to, const void* from) {
-  const From* a = static_cast<const From*>(from);
-  To* o = static_cast<To*>(to);
-  for (int64_t i = 0; i < n; ++i) o[i] = converted<To>(read(a + i));
 }
 
 // ---- the tables
