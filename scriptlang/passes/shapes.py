@@ -49,6 +49,10 @@ def propagate(graph: Graph, inputs: Mapping[Value, Fact] | None = None) -> Mappi
     return Propagation(graph, inputs or {}).facts
 
 
+SOME: dict[T.Type, Any] = {T.FLOAT: 0.5, T.INT: 1, T.BOOL: True}
+"""A number of each type, for what depends on the types of numbers alone."""
+
+
 class Propagation:
     """The facts of one graph, while they are being found.
 
@@ -387,12 +391,16 @@ class Propagation:
             results = [None] * count
         if len(results) != count:
             return None
-        types = self.types(rule.dtype, call, count)
+        types = self.types(rule.dtype, call, count, node)
         return [self.finished(r, v, t, rule, call) for r, v, t in zip(results, node.outputs, types)]
 
-    def types(self, policy: Any, call: Call, count: int) -> tuple[Any, ...]:
+    def types(self, policy: Any, call: Call, count: int, node: Node) -> tuple[Any, ...]:
         if policy == "kernel":
-            return kernel_types(call.schema, call.facts, count)
+            facts = list(call.facts)
+            for i, v in enumerate(node.inputs):
+                if facts[i] is UNKNOWN:  # a number's class is enough
+                    facts[i] = SOME.get(v.type, UNKNOWN)
+            return kernel_types(call.schema, facts, count)
         policy = policy if isinstance(policy, tuple) else (policy,) * count
         if len(policy) != count:
             return (None,) * count

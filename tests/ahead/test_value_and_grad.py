@@ -152,9 +152,25 @@ def casts(x, y):
     return (x.to(torch.float32) * 2).double().sum() + y.to(torch.float32).sum()
 
 
+def attention(x, y):
+    heads = x.reshape(1, 1, 2, 3)
+    made = torch.nn.functional.scaled_dot_product_attention(
+        heads, heads * y, heads, None, 0.0, True
+    )
+    return (made * made).sum()
+
+
+def updated(x, y):
+    """A number that elements decide does not hide the type of what it scales."""
+    kept = torch.zeros(2, 3, dtype=x.dtype)
+    scale = float((y * y).sum().detach())
+    kept.add_((x * x).div_(scale).add_(0.5))
+    return (kept * x).sum()
+
+
 FUNCTIONS = (
     broadcast, views, joined, written, settled, indexed, reductions, products, detached, unused,
-    several,
+    several, attention, updated,
 )  # fmt: skip
 
 

@@ -85,7 +85,16 @@ def flashes(query, key, value, dropout_p, enable_gqa) -> bool:
 
 
 def fits_flash(query: Tensor, key: Tensor, value: Tensor, dropout: float, enable_gqa: bool) -> bool:
-    """Whether PyTorch's flash kernel takes tensors of these shapes, be there rows or none.
+    """Whether PyTorch's flash kernel takes these tensors, be there rows or none."""
+    if not has_flash_sizes(query, key, value, dropout, enable_gqa):
+        return False
+    return query.stride(3) == 1 and key.stride(3) == 1 and value.stride(3) == 1
+
+
+def has_flash_sizes(
+    query: Tensor, key: Tensor, value: Tensor, dropout: float, enable_gqa: bool
+) -> bool:
+    """Whether the flash kernel takes tensors of these shapes; ours takes them with any strides.
 
     It is in the language, since the derivative asks it, too.
     """
@@ -93,8 +102,7 @@ def fits_flash(query: Tensor, key: Tensor, value: Tensor, dropout: float, enable
         return False
     heads = enable_gqa or query.size(1) == key.size(1) and query.size(1) == value.size(1)
     batches = query.size(0) == key.size(0) and query.size(0) == value.size(0)
-    dense = query.stride(3) == 1 and key.stride(3) == 1 and value.stride(3) == 1
-    return heads and batches and dense and query.size(3) == value.size(3)
+    return heads and batches and query.size(3) == value.size(3)
 
 
 def _check_attention_mask(mask, query, is_causal: bool, flash: bool) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....tensors import Tensor
 from ...calling import functions as torch
-from ...families.attention import fits_flash
+from ...families.attention import fits_flash, has_flash_sizes
 
 
 def attention(
@@ -65,7 +65,7 @@ def by_flash(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout: float, enable_gqa: bool
 ) -> bool:
     """Whether the flash kernel, which keeps no scores, can record the call."""
-    if not fits_flash(query, key, value, dropout, enable_gqa):
+    if not has_flash_sizes(query, key, value, dropout, enable_gqa):
         return False
     if mask is not None:
         fits = mask.dtype == torch.bool or mask.dtype == query.dtype
