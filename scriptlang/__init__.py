@@ -124,6 +124,7 @@ SUBMODULES = (
     "jit",
     "autograd",
     "func",
+    "utils",
     "library",
     "optim",
     "nn",

@@ -77,7 +77,7 @@ LAYERS = (
         "api",
         "grad_mode",
         "autograd",
-        "forward_ad",
+        "utils",
         "batching",
         "func",
         "library",

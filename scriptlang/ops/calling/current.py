@@ -79,13 +79,24 @@ class GradMode(local):
     also tells the native engine, once that is loaded. is_quiet: whether a kernel is running: its
     own calls of operators are not recorded. program: the run of a program that makes the calls, if
     any; its `place()` returns a function that tells the source position at that time. below: so
-    many levels of forward mode may be seen, of those that are open (derivatives/tangents.py).
+    many levels of forward mode may be seen, of those that are open (derivatives/tangents.py). hooks:
+    pairs (pack, unpack) of users for what nodes save, of which the last one counts; refusal: why
+    there may be none, or None. walk: the backward pass that is running. anomaly: None, or whether
+    to look for NaN, while calls note where they were made (autograd.detect_anomaly). mutations:
+    copies what is saved before it is written (derivatives/mutation.py), or None. inference: whether
+    what is made can never be part of a graph (inference_mode).
     """
 
     enabled = True
     is_quiet = False
     program: Any = None
     below = 1 << 30
+    hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
+    refusal: str | None = None
+    walk: Any = None
+    anomaly: bool | None = None
+    mutations: Any = None
+    inference = False
 
     def turn(self, on: bool) -> bool:
         """Set whether operators are recorded; return whether they were before."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
+from .edges import GradientEdge
 from .state import edge_of, needs, node_of, state_of
 from .tangents import plain
 from .walk import Walk
@@ -87,6 +88,12 @@ def grad(
             2,
         )
     of, wanted = listed(outputs), listed(inputs)
+    if materialize_grads and any(isinstance(x, GradientEdge) for x in wanted):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    if not wanted:
+        raise ValueError("grad requires non-empty inputs.")
     given = [None] * len(of) if grad_outputs is None else listed(grad_outputs)
     if is_grads_batched:
         made = batched(of, wanted, given, retain_graph, create_graph)
@@ -123,9 +130,7 @@ def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: A
 
 
 def listed(value: Any) -> list[Any]:
-    if isinstance(value, Tensor):
-        return [value]
-    return list(value)
+    return [value] if isinstance(value, (Tensor, GradientEdge)) else list(value)
 
 
 def gradients_given(
@@ -136,7 +141,9 @@ def gradients_given(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
     for k, (output, grad) in enumerate(zip(outputs, given)):
-        if isinstance(grad, Tensor):
+        if isinstance(output, GradientEdge):
+            made.append(given_to_edge(output, grad))
+        elif isinstance(grad, Tensor):
             check_given(output, grad, k, is_batched)
             made.append(grad)
         elif grad is not None:
@@ -155,6 +162,15 @@ def gradients_given(
         else:
             made.append(functions.ones_like(output.detach(), memory_format=1))
     return made
+
+
+def given_to_edge(edge: GradientEdge, grad: Any) -> Tensor:
+    """The initial gradient at an edge, of whose tensor no shape is known."""
+    if isinstance(grad, Tensor):
+        return grad
+    raise RuntimeError(
+        "a GradientEdge among the outputs takes a gradient, as it knows no shape: pass one for it"
+    )
 
 
 def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:
@@ -188,7 +204,7 @@ def run(
             raise RuntimeError(
                 f"element {k} of tensors does not require grad and does not have a grad_fn"
             )
-        if grad is not None and grad.dtype is not output.dtype:
+        if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
         roots.append(edge)
     edges = None
@@ -207,7 +223,7 @@ def run(
     found = [walk.captured.get(edge) for edge in edges]
     if accumulates:
         for x, grad in zip(inputs, found):
-            if grad is not None and node_of(x) is not None:
+            if grad is not None and isinstance(x, Tensor) and node_of(x) is not None:
                 add_to(x, grad)
         return []
     return found if create_graph else [None if g is None else plain(g) for g in found]

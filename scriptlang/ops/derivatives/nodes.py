@@ -59,6 +59,8 @@ class Node:
         self.metadata_: dict[Any, Any] | None = None
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.hold(self, NODE)
+        if mode.anomaly is not None:
+            later.note(self)
 
     def name(self) -> str:
         return type(self).__name__

@@ -11,7 +11,7 @@ from typing import Any
 
 from ..calling.current import calls, mode
 from ..table import Operator
-from .plans import plan_of
+from .plans import Writing, plan_of
 
 
 class Recorder:
@@ -24,6 +24,9 @@ class Recorder:
         plan = op.__dict__.get("recording")
         if plan is None:
             plan = op.__dict__["recording"] = plan_of(op)
+        if mode.mutations is not None and isinstance(plan, Writing):
+            for tensor in plan.targets(values):
+                mode.mutations.before_write(tensor)
         return plan.run(kernel, values)
 
 

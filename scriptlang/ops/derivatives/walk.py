@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...limits import check_time
 from ...tensors import Tensor
 from ..calling.current import mode
+from .anomaly import check, tell
 from .hooks import run_hooks
 from .nodes import AccumulateGrad, Node
 from .state import Edge
@@ -22,6 +23,7 @@ class Walk:
     records: whether the pass itself is recorded (create_graph).
     accumulates: whether gradients of leaves among the inputs are added to their `grad`.
     captured: input edge -> its gradient, if `inputs` are given.
+    current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
     """
 
     def __init__(
@@ -37,6 +39,8 @@ class Walk:
         self.arrived: dict[Node, list[Tensor | None]] = {}
         self.inputs: dict[Node, set[int]] = {}
         self.captured: dict[Edge, Tensor] = {}
+        self.current: Node | None = None
+        self.outer: Walk | None = mode.walk
         for node, number in inputs or ():
             self.inputs.setdefault(node, set()).add(number)
         self.waiting = self.count([node for node, _ in roots])
@@ -92,6 +96,7 @@ class Walk:
 
     def run(self) -> None:
         enabled, quiet = mode.enabled, mode.is_quiet
+        mode.walk = self
         try:
             while self.heap:
                 if mode.enabled is not self.records:
@@ -101,6 +106,7 @@ class Walk:
         finally:
             mode.turn(enabled)
             mode.is_quiet = quiet
+            mode.walk = self.outer
 
     def step(self, node: Node) -> None:
         """Run one node, and pass its gradients on to the next ones."""
@@ -135,6 +141,10 @@ class Walk:
             if not self.waiting[target]:
                 self.push(target)
 
+    def runs(self, node: Node) -> bool:
+        """Whether the pass comes to a node, and computes its gradients."""
+        return node in self.waiting and self.is_wanted(node)
+
     def is_wanted(self, node: Node) -> bool:
         return self.useful is None or node in self.useful or node in self.inputs
 
@@ -160,7 +170,17 @@ class Walk:
 
     def apply(self, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
-        made = node.apply(list(grads), wanted)
+        self.current = node
+        try:
+            made = node.apply(list(grads), wanted)
+            if mode.anomaly:
+                check(node, made)
+        except Exception:
+            if mode.anomaly is not None:
+                tell(node)
+            raise
+        finally:
+            self.current = None
         if node.after:
             for hook in list(node.after.values()):
                 result = hook(tuple(made), tuple(grads))
