@@ -523,6 +523,11 @@ class _Derived:
 
         members.PROPERTIES[self.name].set(tensor, value)
 
+    def __delete__(self, tensor: Any) -> None:
+        from .ops.derivatives import members
+
+        members.PROPERTIES[self.name].delete(tensor)
+
 
 for _name in tensor_members.DERIVED:
     setattr(Tensor, _name, _Derived(_name))

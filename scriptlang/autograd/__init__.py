@@ -8,8 +8,8 @@ from typing import Any
 from ..grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from ..ops.derivatives.api import backward, grad
 from ..ops.derivatives.function import Function
-from ..ops.derivatives.gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .variable import Variable
 
 __all__ = [

@@ -91,7 +91,8 @@ class Pass:
 class Frame:
     """One call of a block: how it runs again, and what its nodes keep in place of tensors.
 
-    found: what the block saved when it ran last, a description of each.
+    metadata: what is told of each tensor. is_complete: whether the call is over. done: the backward
+    passes for which the block has run again.
     """
 
     def __init__(
@@ -102,6 +103,7 @@ class Frame:
         checks: bool,
     ) -> None:
         self.function, self.early_stop, self.checks = function, early_stop, checks
+        self.is_complete = False
         self.holders: list[weakref.ref[Holder]] = []
         self.metadata: list[tuple[Any, ...]] = []
         self.done: weakref.WeakSet[Any] = weakref.WeakSet()
@@ -136,12 +138,12 @@ class Frame:
             at = len(found)
             found.append(described(tensor))
             if at >= len(self.holders):
-                if self.early_stop:
+                if self.is_complete:
                     raise CheckpointError(MORE)
-                return tensor.detach()
+                return tensor.detach()  # backward runs inside of the block, which is not over yet
             holder = self.holders[at]()
             if holder is not None:
-                holder.tensors[walk] = tensor.detach()
+                holder.tensors[walk] = tensor.detach() if tensor.requires_grad else tensor
             if self.early_stop and len(found) == len(self.holders):
                 raise Enough(self)
             return tensor.detach()
@@ -157,6 +159,8 @@ class Frame:
 
     def compare(self, found: list[tuple[Any, ...]]) -> None:
         """Raise CheckpointError if the block saved other tensors than the first time."""
+        if not self.is_complete:
+            found = found[: len(self.holders)]
         if len(found) != len(self.holders):
             raise CheckpointError(
                 "torch.utils.checkpoint: A different number of tensors was saved during the "
@@ -243,7 +247,9 @@ def checkpoint(
     stops = early_stop if Settings.early_stop is None else Settings.early_stop
     frame = Frame(again, args, stops, determinism_check == "default")
     with saved_tensors_hooks(frame.pack, frame.unpack), first:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
+    frame.is_complete = True
+    return result
 
 
 def checkpoint_sequential(

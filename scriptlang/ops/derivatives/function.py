@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -38,11 +39,13 @@ class Context(Node):
         self.dirty: tuple[Any, ...] = ()
         self.not_differentiable: tuple[Any, ...] = ()
         self.materializes = True
+        self._materialize_non_diff_grads = True
+        self.constant: list[bool] = []
         self.is_tensor: list[bool] = []
         self.fits: list[tuple[Any, ...]] = []
 
     def name(self) -> str:
-        return f"{self.function.__name__}Backward"
+        return type(self).__name__
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward, which reads them as `saved_tensors`."""
@@ -73,6 +76,12 @@ class Context(Node):
         return tuple(None if s is None else s.read(self) for s in self.saved)
 
     @property
+    def _raw_saved_tensors(self) -> tuple[Saved | None, ...]:
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        return tuple(self.saved)
+
+    @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, 2)
         return self.saved_tensors
@@ -84,11 +93,18 @@ class Context(Node):
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.materializes:
             grads = [
-                functions.zeros(list(shape[0]), dtype=shape[1]) if g is None and shape else g
-                for g, shape in zip(grads, self.shapes)
+                functions.zeros(list(shape[0]), dtype=shape[1])
+                if g is None and shape and (self._materialize_non_diff_grads or not is_constant)
+                else g
+                for g, shape, is_constant in zip(grads, self.shapes, self.constant)
             ]
         function = self.function
         run = function.backward
+        if run is not Function.backward and function.vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
         if run is Function.backward:
             run = function.vjp
         made = run(self, *grads)
@@ -193,6 +209,14 @@ class Function:
             "forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """PyTorch's way to map a Function over a batch; here `func.vmap` calls it per example."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and make its results outputs of a new node if a gradient is required."""
@@ -202,7 +226,10 @@ class Function:
     def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Context]:
         """Run forward without tangents; return its results and the node of the call."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        ctx = Context(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
+        if cls.setup_context is not Function.setup_context:
+            args = with_defaults(cls.forward, args, kwargs)
+            kwargs = {}
+        ctx = node_class(cls)(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
         if records:
             activate()
@@ -226,6 +253,24 @@ class Function:
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method."
         )
+
+
+def node_class(cls: type[Function]) -> type[Context]:
+    """The type of the nodes of a Function, whose name is theirs."""
+    found = cls.__dict__.get("_backward_cls")
+    if found is None:
+        found = type(f"{cls.__name__}Backward", (Context,), {})
+        cls._backward_cls = found  # type: ignore[attr-defined]  # as in PyTorch
+    return found
+
+
+def with_defaults(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments of a call in order, with the defaults of those that are not given."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def applied(
@@ -297,11 +342,23 @@ def finish(
     ctx.results = len(parts)
     inputs = set(map(id, tensors))
     dirty = set(map(id, ctx.dirty))
+    if not dirty <= set(map(id, parts)):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function."
+        )
     for t in ctx.dirty:
         if id(t) not in inputs:
-            raise RuntimeError("mark_dirty only accepts input tensors")
+            warnings.warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                "input, there is no need to pass it to mark_dirty().",
+                UserWarning,
+                4,
+            )
+            dirty.discard(id(t))
         count_write(t)
     if not records:
+        note_function_views(parts, tensors)
         keep_saved(ctx, parts, records)
         return tuple(parts) if isinstance(output, tuple) else output
     constant = set(map(id, ctx.not_differentiable))
@@ -312,16 +369,32 @@ def finish(
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
+        ctx.constant.append(id(part) in constant)
         made.append(part)
     keep_saved(ctx, tuple(zip(parts, made)), records)
     ctx.dirty = ctx.not_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
 
 
+def note_function_views(parts: tuple[Any, ...], tensors: list[Any]) -> None:
+    """Mark results that are views of arguments: they must not be written with a gradient."""
+    for part in parts:
+        state = part._autograd if isinstance(part, Tensor) else None
+        if state is not None and state.base is not None:
+            if any(state.base is t or part is not t and is_same_memory(t, part) for t in tensors):
+                state.made = FUNCTION
+
+
+def is_same_memory(a: Tensor, b: Tensor) -> bool:
+    return a._storage is b._storage
+
+
 def connected(
     part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list[Any]
 ) -> Tensor:
     if is_dirty:
+        if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
+            raise RuntimeError(SEVERAL_WITH_VIEW)
         check_write(part, True)
         rebase(part, ctx, k)
         return part
@@ -338,6 +411,16 @@ def connected(
                 state.base = None
     set_node(part, ctx, k)
     return part
+
+
+SEVERAL_WITH_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+    "should either make sure the input is not a view (using .clone() for example) or make your "
+    "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
+    "inplace that returns a single Tensor and a second one that does the other operations). You "
+    "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+)
 
 
 def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:

@@ -100,6 +100,8 @@ class Node:
         """Free what is saved for the backward pass."""
 
     def __call__(self, *grads: Tensor | None) -> Any:
+        if len(grads) != self.results:
+            raise TypeError(f"expected {self.results} arguments, got {len(grads)} instead")
         made = self.apply(list(grads), [edge is not None for edge in self.edges])
         return made[0] if len(made) == 1 else tuple(made)
 
@@ -125,8 +127,12 @@ class AccumulateGrad(Node):
 later.make_accumulator = AccumulateGrad
 
 
+class MissingDerivativeError(MissingOperatorError, NotImplementedError):
+    """An operator has no derivative, here or in PyTorch, which raises NotImplementedError."""
+
+
 class Undefined(Node):
-    """An operation without a known derivative: its backward raises MissingOperatorError."""
+    """An operation without a known derivative: its backward raises MissingDerivativeError."""
 
     __slots__ = ("text", "title")
 
@@ -140,7 +146,7 @@ class Undefined(Node):
         return self.title
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
-        raise MissingOperatorError(self.text)
+        raise MissingDerivativeError(self.text)
 
 
 def short_name(node: Node) -> str:

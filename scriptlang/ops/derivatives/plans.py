@@ -64,7 +64,9 @@ class Plan:
             shared[0] if shared and shared[0] in (*self.tensors, *self.lists) else None
             for shared in schema.shared
         ]
-        if not any(v is not None for v in self.views) and len(self.tensors) and not self.written:
+        if self.op.name.startswith("aten::unsafe_"):
+            self.views = []  # of what may be written, as PyTorch does not say that they are views
+        elif not any(v is not None for v in self.views) and len(self.tensors) and not self.written:
             facts = op.facts
             if facts.may_share and len(schema.returns) == 1:
                 self.views = [self.tensors[0]]
@@ -89,18 +91,24 @@ class Plan:
         ]
         return known.index(op.overload) if op.overload in known else 0
 
+    @cached_property
+    def node_class(self) -> type[RuleNode]:
+        """The type of the nodes, whose name is theirs: programs draw graphs by it."""
+        return type(self.title, (RuleNode,), {"__slots__": ()})
+
     def requires(self, values: Sequence[Any]) -> bool:
         """Whether an argument requires a gradient."""
         for i in self.tensors:
             t = values[i]
             if t is not None and (t._requires_grad or t._autograd is not None and needs(t)):
-                return True
+                if t._autograd is None or not t._autograd.is_inference:
+                    return True
         return any(t is not None and needs(t) for i in self.lists if values[i] for t in values[i])
 
     def node(self, values: Sequence[Any]) -> Node:
         """The node of a call with these arguments."""
         if self.rule is not None:
-            return RuleNode(self, values, self.inputs)
+            return self.node_class(self, values, self.inputs)
         edges = []
         inputs = sorted((*self.tensors, *self.lists), key=lambda i: (i not in self.written, i))
         for i in inputs:
@@ -163,6 +171,9 @@ class Plan:
         if not isinstance(result, Tensor) or not isinstance(source, Tensor) or result is source:
             return
         if result._storage is source._storage:
+            if source._autograd is not None and source._autograd.is_inference:
+                state_of(result).is_inference = True
+                return
             again = None
             if result.dtype is not source.dtype or (source._autograd and source._autograd.replay):
                 rest = values[1:]
@@ -320,8 +331,10 @@ class Resizing(Writing):
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.enabled and needs(values[0]):
             raise RuntimeError("cannot resize variables that require grad")
+        before = values[0]._size
         result = run_quietly(kernel, values)
-        count_write(values[0])
+        if values[0]._size != before or self.op.name == "aten::set_":
+            count_write(values[0])
         return result
 
 

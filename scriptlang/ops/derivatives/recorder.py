@@ -11,6 +11,7 @@ from typing import Any
 
 from ..calling.current import calls, mode
 from ..table import Operator
+from . import inference
 from .plans import Writing, plan_of
 
 
@@ -24,9 +25,14 @@ class Recorder:
         plan = op.__dict__.get("recording")
         if plan is None:
             plan = op.__dict__["recording"] = plan_of(op)
-        if mode.mutations is not None and isinstance(plan, Writing):
-            for tensor in plan.targets(values):
-                mode.mutations.before_write(tensor)
+        if mode.inference and mode.program is None:
+            return inference.run(op, kernel, plan, values)
+        if isinstance(plan, Writing):
+            targets = plan.targets(values)
+            inference.check_writes(targets)
+            if mode.mutations is not None:
+                for tensor in targets:
+                    mode.mutations.before_write(tensor)
         return plan.run(kernel, values)
 
 

@@ -10,7 +10,7 @@ from ... import dtypes
 from ...tensors import Storage, Tensor
 from ..calling.current import mode
 from .nodes import short_name
-from .state import Edge, alias_with_tangents, edge_of, node_of, set_edge, set_node, version_of
+from .state import Edge, alias_with_tangents, edge_of, needs, node_of, set_edge, set_node, version_of
 
 
 class Saved:
@@ -29,6 +29,8 @@ class Saved:
         """Save a tensor; output_nr: which result of the saving node it is; None for an input."""
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.storage(tensor._storage)
+        if tensor._autograd is not None and tensor._autograd.is_inference:
+            raise RuntimeError(INFERENCE)
         self.version = version_of(tensor)
         self.is_result = output_nr is not None
         self.output_nr = output_nr or 0
@@ -60,6 +62,8 @@ class Saved:
             return tensor
         edge = self.edge
         if edge is not None and edge_of(tensor) != edge:
+            if node_of(tensor) is None and not hasattr(edge[0], "variable"):
+                raise RuntimeError(DETACHED)
             tensor = alias_with_tangents(tensor)
             set_node(tensor, *edge)
         return tensor
@@ -87,6 +91,8 @@ class Saved:
                 "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
                 f"{type(found).__name__}"
             )
+        if not self.is_result and self.edge is None and not needs(found):
+            return found
         made = alias_with_tangents(found)
         if self.is_result:
             if made.dtype.kind in "fc":
@@ -124,6 +130,19 @@ class Saved:
             f"{version_of(t)}; expected version {self.version} instead. It is needed for the "
             f"gradient of {short_name(node)}" + (f", which is computed\n{place}" if place else ".")
         )
+
+
+INFERENCE = (
+    "Inference tensors cannot be saved for backward. Please do not use Tensors created in "
+    "inference mode in computation tracked by autograd. To work around this, you can make a clone "
+    "to get a normal tensor and use it in autograd, or use `torch.no_grad()` instead of "
+    "`torch.inference_mode()`."
+)
+
+DETACHED = (
+    "Trying to use a saved tensor that has been detached in-place, i.e. with .detach_().This is "
+    "not supported, please use out-of-place `.detach()` instead"
+)
 
 
 @contextmanager

@@ -52,6 +52,7 @@ class State:
     grad, hooks, after_hooks: for leaves, the gradient, its hooks and the post-accumulate hooks.
     retains: whether a non-leaf tensor stores its gradient, too.
     accumulator: a weak reference to the node of a leaf.
+    is_inference: whether it was made in inference_mode, so that it is never part of a graph.
     is_given: whether a program has the tensor, and Python does, too, or has one that it depends on.
     tangents: by level of forward mode, (tangent, for a view the tangent of its source); else None.
     source: the tensor whose tangents this one, a view of it, shares; None if it has its own.
@@ -66,6 +67,7 @@ class State:
         "grad",
         "hooks",
         "is_given",
+        "is_inference",
         "made",
         "node",
         "output_nr",
@@ -89,6 +91,7 @@ class State:
         self.after_hooks: dict[int, Any] | None = None
         self.retains = False
         self.is_given = False
+        self.is_inference = False
         self.accumulator: weakref.ref[Any] | None = None
         self.tangents: dict[Any, tuple[Tensor, Tensor | None]] | None = None
         self.source: Tensor | None = None

@@ -8,9 +8,11 @@ from collections.abc import Sequence
 from ...limits import check_time
 from ...tensors import Tensor
 from ..calling.current import mode
+from .accumulate import accumulate
 from .anomaly import check, tell
 from .hooks import run_hooks
 from .nodes import AccumulateGrad, Node
+from .slices import CopySlices
 from .state import Edge
 
 
@@ -23,6 +25,8 @@ class Walk:
     records: whether the pass itself is recorded (create_graph).
     accumulates: whether gradients of leaves among the inputs are added to their `grad`.
     captured: input edge -> its gradient, if `inputs` are given.
+    steps: the writes of nodes CopySlices, which may be nodes of the pass themselves, if a second
+    derivative goes through what they saved; late: nodes that are released at the end for that.
     current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
     """
 
@@ -43,6 +47,8 @@ class Walk:
         self.outer: Walk | None = mode.walk
         for node, number in inputs or ():
             self.inputs.setdefault(node, set()).add(number)
+        self.steps: set[Node] = set()
+        self.late: list[Node] = []
         self.waiting = self.count([node for node, _ in roots])
         self.useful = None if inputs is None else self.find_useful()
         self.heap: list[tuple[int, int, Node]] = []
@@ -57,7 +63,10 @@ class Walk:
         waiting = dict.fromkeys(roots, 0)
         pending = list(waiting)
         while pending:
-            for edge in pending.pop().edges:
+            source = pending.pop()
+            if isinstance(source, CopySlices):
+                self.steps.add(source.step)
+            for edge in source.edges:
                 if edge is not None:
                     node = edge[0]
                     if node not in waiting:
@@ -103,6 +112,8 @@ class Walk:
                     mode.turn(self.records)
                 mode.is_quiet = False
                 self.step(heapq.heappop(self.heap)[2])
+            for node in self.late:
+                node.release()
         finally:
             mode.turn(enabled)
             mode.is_quiet = quiet
@@ -113,23 +124,23 @@ class Walk:
         check_time()
         grads = self.arrived.pop(node, None) or [None] * node.results
         runs = self.useful is None or node in self.useful
-        before = list(grads)
-        self.hook(node, grads)
-        for number in self.inputs.get(node, ()):
-            found = before[number] if runs else grads[number]  # as in PyTorch
-            if found is not None:
-                self.captured[node, number] = found
-        del before
-        if isinstance(node, AccumulateGrad):
-            if self.useful is None or self.accumulates and node in self.inputs:
-                self.captured.pop((node, 0), None)  # frees a reference, so the leaf may keep it
-                node.apply(grads, [])
-            return
+        if self.accumulates and node in self.inputs:
+            runs = True
+        elif runs and node in self.inputs:
+            self.capture(node, grads)  # before hooks, as in PyTorch
+        if runs or node in self.inputs:
+            self.hook(node, grads)
         made: Sequence[Tensor | None] = ()
-        if runs and any(g is not None for g in grads):
+        if runs:
+            self.hook_before(node, grads)
+            if isinstance(node, AccumulateGrad):
+                self.take(node, grads)
+                return
             made = self.apply(node, grads)
-        elif runs:
-            made = [None] * len(node.edges)
+        elif node in self.inputs:
+            self.capture(node, grads)
+            if isinstance(node, AccumulateGrad):
+                return
         for k, edge in enumerate(node.edges):
             if edge is None:
                 continue
@@ -148,11 +159,28 @@ class Walk:
     def is_wanted(self, node: Node) -> bool:
         return self.useful is None or node in self.useful or node in self.inputs
 
+    def capture(self, node: Node, grads: list[Tensor | None]) -> None:
+        """Keep the gradients of a node's outputs that are asked for."""
+        for number in self.inputs[node]:
+            found = grads[number]
+            if found is not None:
+                self.captured[node, number] = found
+
+    def take(self, leaf: AccumulateGrad, grads: list[Tensor | None]) -> None:
+        """Add the gradient of a leaf to its `grad`, and call the hooks of its node."""
+        if not leaf.after:
+            accumulate(leaf.variable, grads[0])
+            return
+        given = tuple(grads)
+        accumulate(leaf.variable, grads[0])
+        for hook in list(leaf.after.values()):
+            hook((), given)
+
     def hook(self, node: Node, grads: list[Tensor | None]) -> None:
-        """Call the hooks of a node's output tensors, and its pre-hooks."""
+        """Call the hooks of a node's output tensors."""
         if isinstance(node, AccumulateGrad):
             state = node.variable._autograd
-            if state is not None and state.hooks and self.is_wanted(node):
+            if state is not None and state.hooks:
                 grads[0] = run_hooks(state.hooks, grads[0])
             return
         if node.tensor_hooks:
@@ -162,6 +190,9 @@ class Walk:
             for number, keep in node.kept.items():
                 if grads[number] is not None:
                     keep(grads[number])
+
+    def hook_before(self, node: Node, grads: list[Tensor | None]) -> None:
+        """Call the pre-hooks of a node."""
         if node.before:
             for hook in list(node.before.values()):
                 result = hook(tuple(grads))
@@ -172,7 +203,9 @@ class Walk:
         wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
         self.current = node
         try:
-            made = node.apply(list(grads), wanted)
+            made: Sequence[Tensor | None] = [None] * len(wanted)
+            if any(g is not None for g in grads):
+                made = node.apply(list(grads), wanted)
             if mode.anomaly:
                 check(node, made)
         except Exception:
@@ -187,5 +220,8 @@ class Walk:
                 if result is not None:
                     made = list(result) if isinstance(result, (tuple, list)) else [result]
         if not self.keeps:
-            node.release()
+            if node in self.steps or isinstance(node, CopySlices) and node.step in self.waiting:
+                self.late.append(node)
+            else:
+                node.release()
         return made
