@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from .. import func as transforms
+from .. import forward_transforms as transforms
 from ..grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from ..ops.calling import functions
 from ..ops.derivatives.api import grad
