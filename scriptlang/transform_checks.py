@@ -114,4 +114,5 @@ def shaped(output: Any, parts: Any) -> Any:
         return next(parts)
     if isinstance(output, dict):
         return {k: shaped(v, parts) for k, v in output.items()}
-    return tuple(shaped(v, parts) for v in output)
+    made = [shaped(v, parts) for v in output]
+    return made if isinstance(output, list) else tuple(made)

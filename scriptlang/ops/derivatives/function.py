@@ -23,6 +23,7 @@ class Context(Node):
     """`ctx`: the node of a call, which also holds what forward saves for backward.
 
     needs_input_grad: for each argument, whether it is a tensor that requires a gradient.
+    constant, dirty_places: which results have no gradient, and which are written arguments.
     """
 
     # No __slots__: users set attributes of their own.
@@ -40,7 +41,8 @@ class Context(Node):
         self.not_differentiable: tuple[Any, ...] = ()
         self.materializes = True
         self._materialize_non_diff_grads = True
-        self.constant: list[bool] = []
+        self.constant: set[int] = set()
+        self.dirty_places: set[int] = set()
         self.is_tensor: list[bool] = []
         self.fits: list[tuple[Any, ...]] = []
 
@@ -91,12 +93,13 @@ class Context(Node):
             self.saved = None
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
+        constant = self.constant
         if self.materializes:
             grads = [
                 functions.zeros(list(shape[0]), dtype=shape[1])
-                if g is None and shape and (self._materialize_non_diff_grads or not is_constant)
+                if g is None and shape and (self._materialize_non_diff_grads or k not in constant)
                 else g
-                for g, shape, is_constant in zip(grads, self.shapes, self.constant)
+                for k, (g, shape) in enumerate(zip(grads, self.shapes))
             ]
         function = self.function
         run = function.backward
@@ -236,7 +239,9 @@ class Function:
         edges = [edge_of(t) if records else None for t in tensors]
         was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
-        below, mode.below = mode.below, 0
+        below = mode.below
+        if open_levels:  # else levels that forward opens itself are seen
+            mode.below = 0
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -300,17 +305,54 @@ def applied(
                 "Function's jvp returned an invalid number of forward gradients (expected "
                 f"{len(results)} but got {len(parts)})"
             )
-        others = [t for t in known if t is not None]
+        others = [t for t in given if t is not None]
         for k, (r, part) in enumerate(zip(results, parts)):
-            if part is None or not is_floating(r):
+            if part is None:
                 continue
+            if not is_floating(r) or k in ctx.constant:
+                raise RuntimeError(CONSTANT.format(k))
             tangent = checked_tangent(r, part, k)
+            check_shared(r, part, tensors, others, k in ctx.dirty_places)
             if any(r is t for t in tensors):
-                write(r, level, tangent, others)
+                if tangent is not part or all(part is not t for t in others):
+                    write(r, level, tangent, others)
             else:
                 is_theirs = any(tangent._storage is t._storage for t in others)
                 keep(r, level, functions.clone(tangent) if is_theirs else tangent, None)
     return output, ctx
+
+
+CONSTANT = (
+    "Function's jvp returned a gradient at position {}, but  the corresponding forward output is "
+    "not a differentiable Tensor.You should return None at that position instead."
+)
+
+
+def check_shared(
+    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], is_dirty: bool
+) -> None:
+    """Raise RuntimeError if a result shares memory with an argument, and its tangent does not share
+    that of the argument's in the same way."""
+    if not any(is_same_memory(t, result) for t in tensors):
+        return
+    is_theirs = any(is_same_memory(t, part) for t in given)
+    if is_dirty:
+        if not is_theirs:
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. "
+                "If the forward is modifying an input inplace, then the jvp function must modify "
+                "the corresponding gradient inplace."
+            )
+    elif any(part is t for t in given) or not part._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
+            "not returning a view."
+        )
+    elif not is_theirs:
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is not returning a view of the "
+            "given grad input."
+        )
 
 
 def is_floating(value: Any) -> bool:
@@ -357,11 +399,13 @@ def finish(
             )
             dirty.discard(id(t))
         count_write(t)
+    constant = set(map(id, ctx.not_differentiable))
+    ctx.constant = {k for k, part in enumerate(parts) if id(part) in constant}
+    ctx.dirty_places = {k for k, part in enumerate(parts) if id(part) in dirty}
     if not records:
         note_function_views(parts, tensors)
         keep_saved(ctx, parts, records)
         return tuple(parts) if isinstance(output, tuple) else output
-    constant = set(map(id, ctx.not_differentiable))
     made = []
     for k, part in enumerate(parts):
         if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
@@ -369,7 +413,6 @@ def finish(
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
-        ctx.constant.append(id(part) in constant)
         made.append(part)
     keep_saved(ctx, tuple(zip(parts, made)), records)
     ctx.dirty = ctx.not_differentiable = ()

@@ -12,7 +12,7 @@ from typing import Any
 from ..calling.current import calls, mode
 from ..table import Operator
 from . import inference
-from .plans import Writing, plan_of
+from .plans import Out, Writing, plan_of
 
 
 class Recorder:
@@ -29,7 +29,8 @@ class Recorder:
             return inference.run(op, kernel, plan, values)
         if isinstance(plan, Writing):
             targets = plan.targets(values)
-            inference.check_writes(targets)
+            if not isinstance(plan, Out):
+                inference.check_writes(targets)
             if mode.mutations is not None:
                 for tensor in targets:
                     mode.mutations.before_write(tensor)
