@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ...errors import MissingOperatorError
 from ...tensors import Tensor
 from .. import table
 from ..calling import dispatch, functions
@@ -18,7 +19,6 @@ from ..calling.current import calls, mode
 from . import plans
 from .forward_rules import Call, Forward, Tangents, is_floating, tensors_in
 from .forward_tape import differentiated, replaced
-from .nodes import MissingDerivativeError
 from .recorder import Recorder
 from .rules import rule_of
 from .state import alias, open_levels
@@ -101,7 +101,7 @@ class Undefined(Step):
     def run(self, kernel: Callable[..., Any], values: list[Any], level: Level) -> Any:
         result = super().run(kernel, values, level)
         if any(map(is_floating, flat(result))):
-            raise MissingDerivativeError(plans.missing_text(self.op))
+            raise MissingOperatorError(plans.missing_text(self.op))
         return result
 
 

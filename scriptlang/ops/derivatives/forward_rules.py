@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...errors import MissingOperatorError
 from ...tensors import Tensor
 from .. import table
 from ..calling import dispatch, functions
@@ -16,7 +17,6 @@ from ..calling.current import mode
 from . import helpers
 from .api import grad as gradients
 from .rule_node import Reading
-from .nodes import MissingDerivativeError
 from .rules import Expression, Rule, size_of
 from .state import needs
 from .tangents import fitted
@@ -102,7 +102,7 @@ class Forward:
                 self.named.update(range(len(schema.arguments)))
             return lambda call: applied(self.op, inputs, call)
         if how == "unknown":
-            raise_missing = MissingDerivativeError(
+            raise_missing = MissingOperatorError(
                 f"the derivative of {self.op.qualified_name} is not implemented in scriptlang for "
                 f"{', '.join(schema.arguments[i].name for i in inputs)}"
             )

@@ -127,12 +127,8 @@ class AccumulateGrad(Node):
 later.make_accumulator = AccumulateGrad
 
 
-class MissingDerivativeError(MissingOperatorError, NotImplementedError):
-    """An operator has no derivative, here or in PyTorch, which raises NotImplementedError."""
-
-
 class Undefined(Node):
-    """An operation without a known derivative: its backward raises MissingDerivativeError."""
+    """An operation without a known derivative: its backward raises MissingOperatorError."""
 
     __slots__ = ("text", "title")
 
@@ -146,7 +142,7 @@ class Undefined(Node):
         return self.title
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
-        raise MissingDerivativeError(self.text)
+        raise MissingOperatorError(self.text)
 
 
 def short_name(node: Node) -> str:

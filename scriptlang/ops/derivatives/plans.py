@@ -44,7 +44,6 @@ class Plan:
     written: the indices of the arguments that are written.
     inputs: the arguments that a node has edges for.  readings: the expressions of the rule.
     results: how many results a node has.
-    unknown: the arguments whose derivative is not known: going back to them raises.
     views: for each result, the argument that it is a view of, or None.
     """
 
@@ -63,11 +62,7 @@ class Plan:
         ruled |= set(self.written)
         self.inputs = sorted(ruled, key=lambda i: (i not in self.written, i))
         self.is_none = rule is not None and rule.is_none
-        self.unknown: list[int] = []
-        for names, how in rule.forward if rule is not None else ():
-            if how == "unknown":
-                self.unknown += [i for i in map(schema.index, names) if i not in ruled]
-        counts = {*self.tensors, *self.lists} if self.counts_all() else {*ruled, *self.unknown}
+        counts = {*self.tensors, *self.lists} if self.counts_all() else ruled
         self.counted = [i for i in self.tensors if i in counts]
         self.counted_lists = [i for i in self.lists if i in counts]
         self.views = [
@@ -86,7 +81,7 @@ class Plan:
     def counts_all(self) -> bool:
         """Whether a result has a history if any argument does, be it without a gradient."""
         rule = self.rule
-        return rule is None or rule.instead is not None or bool(self.op.form)
+        return rule is None or rule.instead is not None or bool(self.schema.written)
 
     @cached_property
     def title(self) -> str:
@@ -126,10 +121,7 @@ class Plan:
     def node(self, values: Sequence[Any]) -> Node:
         """The node of a call with these arguments."""
         if self.rule is not None:
-            inputs = self.inputs
-            if self.unknown:
-                inputs = [*inputs, *(i for i in self.unknown if needs(values[i]))]
-            return self.node_class(self, values, inputs)
+            return self.node_class(self, values, self.inputs)
         edges = []
         inputs = sorted((*self.tensors, *self.lists), key=lambda i: (i not in self.written, i))
         for i in inputs:

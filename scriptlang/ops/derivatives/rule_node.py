@@ -13,7 +13,7 @@ from ... import types as T
 from ...tensors import Tensor
 from ..calling.current import mode
 from . import helpers
-from .nodes import FREED, MissingDerivativeError, Node
+from .nodes import FREED, Node
 from .rules import SIZE, TANGENT, Expression, Rule, size_of
 from .saved import Saved, holds_tensor, keep, read
 from .state import Edge, edge_of
@@ -236,13 +236,6 @@ class RuleNode(Node):
             for argument, part, need in zip(reading.inputs, parts, needs):
                 if need and part is not None:
                     self.put(made, self.places[argument], part)
-        for argument in self.plan.unknown:
-            if self.is_wanted(argument, wanted):
-                name = self.plan.schema.arguments[argument].name
-                raise MissingDerivativeError(
-                    f"the derivative of {self.plan.op.qualified_name} is not implemented in "
-                    f"scriptlang for {name}"
-                )
         return made
 
     def is_wanted(self, argument: int, wanted: list[bool]) -> bool:
