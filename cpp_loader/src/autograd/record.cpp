@@ -61,6 +61,7 @@ class WriteNode final : public Node {
     return gradients;
   }
   bool release() override { return function_->release(); }
+  const Node* inner() const override { return function_.get(); }
 
  private:
   NodeRef function_;  // the operator's node; its first edge is that of the view
