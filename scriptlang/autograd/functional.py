@@ -124,17 +124,11 @@ def gradients(
     if not chosen:
         return (None,) * len(inputs)
     ys, gs = [y for y, _ in chosen], [g for _, g in chosen]
-    return grad(
-        ys, list(inputs), gs, retain_graph=keeps, create_graph=records, allow_unused=True
-    )
+    return grad(ys, list(inputs), gs, retain_graph=keeps, create_graph=records, allow_unused=True)
 
 
 def filled(
-    found: Sequence[Tensor | None],
-    like: Sequence[Tensor],
-    strict: bool,
-    records: bool,
-    told: Told,
+    found: Sequence[Tensor | None], like: Sequence[Tensor], strict: bool, records: bool, told: Told
 ) -> tuple[Tensor, ...]:
     """Gradients with zeros in place of None.  told: what is said if `strict` forbids that."""
     check_filled(found, strict, records, told)
@@ -313,7 +307,7 @@ def forward_jacobian(
     if strict:
         raise RuntimeError(
             'torch.autograd.functional.jacobian: `strict=True` and `strategy="forward-mode"` are '
-            'not supported together (yet). Please either set `strict=False` or '
+            "not supported together (yet). Please either set `strict=False` or "
             '`strategy="reverse-mode"`.'
         )
     is_tuple, given = as_tuple(inputs, "inputs", "jacobian")
@@ -373,9 +367,7 @@ def hessian(
     """
     is_tuple, given = as_tuple(inputs, "inputs", "hessian")
     if outer_jacobian_strategy not in MODES:
-        raise AssertionError(
-            'Expected strategy to be either "forward-mode" or "reverse-mode".'
-        )
+        raise AssertionError('Expected strategy to be either "forward-mode" or "reverse-mode".')
 
     def number(*args: Tensor) -> Tensor:
         result = func(*args)

@@ -62,9 +62,7 @@ def check_recorded(tensors: Sequence[Tensor | None], what: str, strict: bool) ->
             raise RuntimeError(CONSTANT[what].format(k))
 
 
-def check_filled(
-    found: Sequence[Tensor | None], strict: bool, records: bool, told: Told
-) -> None:
+def check_filled(found: Sequence[Tensor | None], strict: bool, records: bool, told: Told) -> None:
     """Raise RuntimeError, if strict, for None, or for no history if the pass is recorded."""
     if not strict:
         return

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..ops.calling import functions
 from ..tensors import Tensor
 
 
@@ -19,12 +20,8 @@ class Variable(metaclass=VariableMeta):
 
     def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
         if data is None:
-            from ..ops.calling import functions
-
             data = functions.empty([0])
         if not isinstance(data, Tensor):
-            raise TypeError(
-                f"Variable data has to be a tensor, but got {type(data).__name__}"
-            )
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = data.detach()
         return made.requires_grad_() if requires_grad else made

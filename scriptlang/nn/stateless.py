@@ -150,9 +150,7 @@ def stacked(tensors: list[Tensor]) -> Tensor:
     """Tensors of one kind in one; a leaf that requires a gradient, if all of them are such."""
     wants = [t.requires_grad for t in tensors]
     if not (all(wants) or not any(wants)):
-        raise RuntimeError(
-            "Expected parameters from each model to have the same .requires_grad"
-        )
+        raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
     if all(wants) and all(t.is_leaf for t in tensors):
         return torch.stack([t.detach() for t in tensors]).requires_grad_()
     return torch.stack(tensors)

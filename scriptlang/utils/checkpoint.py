@@ -96,11 +96,7 @@ class Frame:
     """
 
     def __init__(
-        self,
-        function: Callable[..., Any],
-        args: Sequence[Any],
-        early_stop: bool,
-        checks: bool,
+        self, function: Callable[..., Any], args: Sequence[Any], early_stop: bool, checks: bool
     ) -> None:
         self.function, self.early_stop, self.checks = function, early_stop, checks
         self.is_complete = False

@@ -18,9 +18,7 @@ class CheckpointFunction(Function):
     """`apply(function, keeps_random, *args)` calls the function, and again in backward."""
 
     @staticmethod
-    def forward(  # type: ignore[override]  # as its calls are
-        ctx: Any, function: Callable[..., Any], keeps_random: bool, *args: Any
-    ) -> Any:
+    def forward(ctx: Any, function: Callable[..., Any], keeps_random: bool, *args: Any) -> Any:
         if not any(isinstance(a, Tensor) and a.requires_grad for a in args):
             warnings.warn(
                 "None of the inputs have requires_grad=True. Gradients will be None", UserWarning, 4
@@ -54,9 +52,7 @@ class CheckpointFunction(Function):
             set_rng_state(now)
         results = result if isinstance(result, tuple) else (result,)
         chosen = [
-            (y, g)
-            for y, g in zip(results, grads)
-            if isinstance(y, Tensor) and y.requires_grad
+            (y, g) for y, g in zip(results, grads) if isinstance(y, Tensor) and y.requires_grad
         ]
         if not chosen:
             raise RuntimeError(

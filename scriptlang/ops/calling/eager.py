@@ -173,9 +173,7 @@ def tensor(
         given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
         made = from_list(data if given is None else given, code)
     if current.mode.inference:
-        from ..derivatives.inference import mark
-
-        mark(made)
+        current.marks[0](made)
     return made.requires_grad_() if requires_grad else made
 
 

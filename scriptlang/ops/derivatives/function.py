@@ -16,7 +16,7 @@ from .recorder import activate
 from .saved import Saved
 from .state import alias, count_write, edge_of, needs, open_levels, set_node
 from .tangents import hidden, keep, suited, tangent_of, top_level, write
-from .views import FUNCTION, check_write, note_view, rebase
+from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
 
 
 class Context(Node):
@@ -265,7 +265,7 @@ def node_class(cls: type[Function]) -> type[Context]:
     found = cls.__dict__.get("_backward_cls")
     if found is None:
         found = type(f"{cls.__name__}Backward", (Context,), {})
-        cls._backward_cls = found  # type: ignore[attr-defined]  # as in PyTorch
+        cls._backward_cls = found
     return found
 
 
@@ -441,15 +441,16 @@ def connected(
         check_write(part, True)
         rebase(part, ctx, k)
         return part
+    made = FUNCTION if ctx.results - len(ctx.constant) == 1 else SEVERAL
     if is_input:
         source, part = part, alias(part)
-        note_view(part, source, FUNCTION)
+        note_view(part, source, made)
     else:
         state = part._autograd
         if state is not None and state.base is not None:
             bases = [t if t._autograd is None else t._autograd.base or t for t in tensors]
             if any(base is state.base for base in bases):
-                state.made = FUNCTION
+                state.made = made
             else:
                 state.base = None
     set_node(part, ctx, k)

@@ -65,13 +65,13 @@ def gradcheck(
         warn_of_precision(args)
         if no_results(func, args, eps):
             return True
-        if check_forward_ad:
-            check(func, args, eps, atol, rtol, forward_jacobian, "forward")
         if check_backward_ad:
             check(func, args, eps, atol, rtol, backward_jacobian, "backward")
             check_repeated(func, args, nondet_tol, check_grad_dtypes)
             if check_undefined_grad:
                 check_undefined(func, args)
+        if check_forward_ad:
+            check(func, args, eps, atol, rtol, forward_jacobian, "forward")
     except GradcheckError:
         if raise_exception:
             raise
@@ -246,14 +246,21 @@ def check_repeated(
 def check_undefined(func: Callable[..., Any], args: tuple[Any, ...]) -> None:
     """Raise if the function's backward fails for results without gradients."""
     inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
-    outputs = results_of(func, args)
-    for chosen in range(len(outputs)) if len(outputs) > 1 else ():
-        y = outputs[chosen]
+    count = len(results_of(func, args))
+    for chosen in dict.fromkeys([(), *((k,) for k in range(count) if count > 1)]):
+        outputs = results_of(func, args)
+        given = [functions.zeros_like(y) if k in chosen else None for k, y in enumerate(outputs)]
         try:
-            api.grad(
-                [y], inputs, [functions.zeros_like(y)], retain_graph=True, allow_unused=True
+            api.run(outputs, given, inputs, True, False, accumulates=False)
+        except RuntimeError as error:
+            warnings.warn(
+                "Backwards compatibility: New undefined gradient support checking feature is "
+                "enabled by default, but it may break existing callers of this function. If this "
+                'is true for you, you can call this function with "check_undefined_grad=False" to '
+                "disable the feature",
+                UserWarning,
+                3,
             )
-        except (TypeError, AttributeError, RuntimeError) as error:
             raise GradcheckError(
                 "Expected backward function to handle undefined output grads. Please look at "
                 "'Notes about undefined output gradients' in \"tools/autograd/derivatives.yaml\""
@@ -313,6 +320,7 @@ def differences(
     output: its number among those that require a gradient; None: what func returns.
     """
     memory = x.detach()._array
+    before_step = None
     rows = []
     for at in np.ndindex(*x._size):
         for part in (1, 1j) if x.dtype.kind == "c" else (1,):
@@ -321,6 +329,15 @@ def differences(
             for step in (eps, -eps):
                 memory[at] = before + step * part
                 y = func(*args) if output is None else results_of(func, tuple(args))[output]
+                if before_step is None:
+                    before_step = y
+                for what in ("shape", "dtype"):
+                    if getattr(y, what) != getattr(before_step, what):
+                        raise AssertionError(
+                            "Expected `func` to return outputs with the same "
+                            f"{what} when inputs are perturbed on index {at}, but got:\n"
+                            f"{getattr(before_step, what)} and {getattr(y, what)}"
+                        )
                 ends.append(flat(y.detach().numpy().copy()))
             memory[at] = before
             rows.append((ends[0] - ends[1]) / (2 * eps))

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
-from ..calling.current import mode
+from ..calling.current import marks, mode
 from ..table import Operator
 from .state import count_write, state_of
 from .views import INFERENCE, note_view, run_quietly
@@ -23,13 +23,18 @@ WRITTEN = (
 
 
 def is_inference(value: Any) -> bool:
-    return isinstance(value, Tensor) and value._autograd is not None and value._autograd.is_inference
+    return (
+        isinstance(value, Tensor) and value._autograd is not None and value._autograd.is_inference
+    )
 
 
 def mark(tensor: Tensor) -> Tensor:
     """Make a tensor one of inference mode."""
     state_of(tensor).is_inference = True
     return tensor
+
+
+marks.append(mark)
 
 
 def flat(values: Any) -> list[Tensor]:

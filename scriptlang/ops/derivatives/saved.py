@@ -10,7 +10,16 @@ from ... import dtypes
 from ...tensors import Storage, Tensor
 from ..calling.current import mode
 from .nodes import short_name
-from .state import Edge, alias_with_tangents, edge_of, needs, node_of, set_edge, set_node, version_of
+from .state import (
+    Edge,
+    alias_with_tangents,
+    edge_of,
+    needs,
+    node_of,
+    set_edge,
+    set_node,
+    version_of,
+)
 
 
 class Saved:
@@ -112,7 +121,9 @@ class Saved:
                 "Hint: only one pair of hooks is allowed at a time."
             )
         if self.tensor is None:
-            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor with value None is forbidden"
+            )
         self.pack(self.tensor.detach(), (pack, unpack))
         self.tensor = None
 
