@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Generator
 from typing import Any, TypeVar, overload
 
-from .ops.calling.current import mode
+from .ops.calling.current import calls, mode
 
 __all__ = [
     "enable_grad",
@@ -116,6 +116,21 @@ class enable_grad(no_grad):
     value = True
 
 
+class Waiting:
+    """The recorder from when inference mode is entered to when an operator is called.
+
+    So running a loaded program in inference mode loads no operators.
+    """
+
+    is_waiting = True
+
+    def run(self, op: Any, kernel: Any, values: list[Any]) -> Any:
+        from .ops.derivatives.recorder import activate
+
+        activate()
+        return calls.recorder.run(op, kernel, values)
+
+
 class inference_mode(_Mode):
     """A context in which nothing is recorded, and what is made can never be part of a graph.
 
@@ -143,13 +158,13 @@ class inference_mode(_Mode):
         super().__enter__()
         self.was = mode.inference
         mode.inference = not self.value
-        if mode.inference:
-            from .ops.derivatives.recorder import activate
-
-            activate()
+        if mode.inference and calls.recorder is None:
+            calls.recorder = Waiting()
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.inference = self.was
+        if isinstance(calls.recorder, Waiting) and not mode.inference:
+            calls.recorder = None
         super().__exit__(exc_type, exc_value, traceback)
 
 

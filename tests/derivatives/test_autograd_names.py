@@ -5,6 +5,8 @@ Expected values were recorded from PyTorch 2.13.
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import warnings
 
 import pytest
@@ -170,9 +172,6 @@ def test_results_of_other_arguments_have_no_history():
 
 @pytest.mark.parametrize("engine", ["python", "native"])
 def test_an_unknown_derivative_raises(engine):
-    def program(a: scriptlang.Tensor, b: scriptlang.Tensor):
-        return scriptlang.special.gammainc(a, b)
-
     if engine == "native":
         pytest.importorskip("scriptlang.interpreter._native")
     a = leaf(1.0)
@@ -284,6 +283,19 @@ def test_tensors_of_inference_mode_stay_out_of_graphs():
         x * leaf(1.0, 1.0)
     with pytest.raises(RuntimeError, match="requires_grad=True on inference tensor outside"):
         x.requires_grad_()
+
+
+def test_inference_mode_loads_nothing_by_itself():
+    program = """
+import sys
+import scriptlang
+with scriptlang.inference_mode():
+    pass
+assert "numpy" not in sys.modules and "scriptlang.ops.table" not in sys.modules
+with scriptlang.inference_mode():
+    assert (scriptlang.ones(2) * 2).is_inference()
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_views_made_in_inference_mode_must_not_be_written_outside():

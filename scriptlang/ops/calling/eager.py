@@ -172,7 +172,7 @@ def tensor(
 
         given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
         made = from_list(data if given is None else given, code)
-    if current.mode.inference:
+    if current.mode.inference and current.marks:
         current.marks[0](made)
     return made.requires_grad_() if requires_grad else made
 

@@ -39,5 +39,5 @@ class Recorder:
 
 def activate() -> None:
     """Start recording: a tensor requires a gradient."""
-    if calls.recorder is None:
+    if calls.recorder is None or getattr(calls.recorder, "is_waiting", False):
         calls.recorder = Recorder()
