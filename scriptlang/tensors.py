@@ -484,9 +484,8 @@ for _magic, _name in {
         setattr(Tensor, f"__i{_magic}__", _in_place(_name))
 for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_magic}__", _binary(_magic))
-_UNARY = {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}
-for _magic, _name in _UNARY.items():
-    setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
+for _m, _name in {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_m}__", lambda self, _n=_name: self._operator(_n))
 for _old, _name in {
     "div": "truediv",
     "rdiv": "rtruediv",

@@ -5,8 +5,6 @@ Expected values were recorded from PyTorch 2.13.
 
 from __future__ import annotations
 
-import subprocess
-import sys
 import warnings
 
 import pytest
@@ -15,6 +13,7 @@ import scriptlang
 import scriptlang.autograd.functional as F
 import scriptlang.autograd.graph as graph
 from scriptlang.autograd import Function, Variable, detect_anomaly, grad, gradcheck
+from tests import children
 
 
 def leaf(*values: float) -> scriptlang.Tensor:
@@ -295,7 +294,7 @@ assert "numpy" not in sys.modules and "scriptlang.ops.table" not in sys.modules
 with scriptlang.inference_mode():
     assert (scriptlang.ones(2) * 2).is_inference()
 """
-    subprocess.run([sys.executable, "-c", program], check=True)
+    children.run("-c", program, check=True)
 
 
 def test_views_made_in_inference_mode_must_not_be_written_outside():

@@ -79,7 +79,6 @@ VIEW_OF_LEAF = (
 )
 
 NO_MODE = {NO_GRAD: "no_grad mode", INFERENCE: "inference mode"}
-IN_MODE = {NO_GRAD: "with grad mode enabled", INFERENCE: "in normal mode"}
 BLOCK = {NO_GRAD: "no_grad block", INFERENCE: "inference_mode block"}
 CHANGING = (
     "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
@@ -131,8 +130,9 @@ def start_of(view: Tensor, state: State, modified: str) -> str:
     node, made = state.node, state.made
     which = "" if node is None else f"Output {state.output_nr} of {short_name(node)} is a view"
     if made in NO_MODE:
+        then = "with grad mode enabled" if made == NO_GRAD else "in normal mode"
         start = f"{which} of a view which was created in" if which else "A view was created in"
-        text = f"{start} {NO_MODE[made]} and {modified} modified inplace {IN_MODE[made]}. "
+        text = f"{start} {NO_MODE[made]} and {modified} modified inplace {then}. "
     elif which:
         text = f"{which} and {modified} modified inplace. "
     else:
