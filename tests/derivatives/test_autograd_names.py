@@ -257,6 +257,35 @@ def test_what_is_marked_dirty_has_to_be_returned():
         Wrong.apply(leaf(1.0).clone())
 
 
+def test_views_that_a_function_gives_must_not_be_written():
+    class Half(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x.clone()[:1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return scriptlang.cat([g, g])
+
+    y = Half.apply(leaf(1.0, 2.0))
+    with pytest.raises(RuntimeError, match="Output 0 of Half is a view and is being modified inp"):
+        y.mul_(2)
+
+
+def test_gradients_forward_of_what_is_shared_are_shared():
+    class Same(Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x
+
+        @staticmethod
+        def jvp(ctx, t):
+            return t * 2
+
+    with pytest.raises(RuntimeError, match="returning a view .or an input as-is. but the jvp is n"):
+        scriptlang.func.jvp(Same.apply, (scriptlang.ones(2),), (scriptlang.ones(2),))
+
+
 # modes
 
 

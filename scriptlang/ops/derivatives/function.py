@@ -409,7 +409,7 @@ def finish(
     made = []
     for k, part in enumerate(parts):
         if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
-            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty, tensors)
+            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty)
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
@@ -432,9 +432,8 @@ def is_same_memory(a: Tensor, b: Tensor) -> bool:
     return a._storage is b._storage
 
 
-def connected(
-    part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list[Any]
-) -> Tensor:
+def connected(part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool) -> Tensor:
+    """The result of forward as a result of the node."""
     if is_dirty:
         if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
             raise RuntimeError(SEVERAL_WITH_VIEW)
@@ -445,14 +444,8 @@ def connected(
     if is_input:
         source, part = part, alias(part)
         note_view(part, source, made)
-    else:
-        state = part._autograd
-        if state is not None and state.base is not None:
-            bases = [t if t._autograd is None else t._autograd.base or t for t in tensors]
-            if any(base is state.base for base in bases):
-                state.made = made
-            else:
-                state.base = None
+    elif part._autograd is not None and part._autograd.base is not None:
+        part._autograd.made = made
     set_node(part, ctx, k)
     return part
 
