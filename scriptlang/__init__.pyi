@@ -15,6 +15,7 @@ from . import ops as ops
 from . import optim as optim
 from . import serialization as serialization
 from . import special as special
+from . import utils as utils
 from .api import compile_archive as compile_archive
 from .api import get_num_threads as get_num_threads
 from .api import info as info
@@ -62,6 +63,7 @@ from .errors import ScriptError as ScriptError
 from .grad_mode import enable_grad as enable_grad
 from .grad_mode import inference_mode as inference_mode
 from .grad_mode import is_grad_enabled as is_grad_enabled
+from .grad_mode import is_inference_mode_enabled as is_inference_mode_enabled
 from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
 from .layouts import channels_last as channels_last

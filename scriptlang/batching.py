@@ -36,11 +36,7 @@ def vmap(
 
     Raises ValueError if the arguments do not fit `in_dims` or each other.
     """
-    if randomness not in RANDOMNESS:
-        raise RuntimeError(
-            "Only allowed values for randomness are 'error', 'different', or 'same'. "
-            f"Got {randomness}"
-        )
+    check_randomness(randomness)
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", repr(func))
@@ -73,6 +69,14 @@ def vmap(
         return stacked(results, places(results[0], out_dims, name), sizes[0], name)
 
     return run
+
+
+def check_randomness(randomness: str) -> None:
+    if randomness not in RANDOMNESS:
+        raise RuntimeError(
+            "Only allowed values for randomness are 'error', 'different', or 'same'. "
+            f"Got {randomness}"
+        )
 
 
 def dims_of(args: tuple[Any, ...], in_dims: Any, name: str) -> list[Any]:

@@ -113,8 +113,11 @@ class RunError(ScriptError):
         return type(self), (self.message, self.stack)
 
 
-class MissingOperatorError(RunError):
-    """A program reached an operator that the engine lacks, or one without a derivative."""
+class MissingOperatorError(RunError, NotImplementedError):
+    """A program reached an operator that the engine lacks, or one without a derivative.
+
+    It is a NotImplementedError, as what PyTorch raises is.
+    """
 
 
 class LimitError(RunError):

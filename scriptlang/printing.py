@@ -124,10 +124,12 @@ def tensor_text(x: Tensor, contents: str | None = None) -> str:
     )
     if x.dtype.name != implied or x.numel() == 0 and x.dtype.name != "float32":
         suffix.append(f"dtype=torch.{x.dtype.name}")
-    if x.grad_fn is not None:
-        suffix.append(f"grad_fn=<{x.grad_fn.name()}>")
+    if (name := name_of_node(x)) is not None:
+        suffix.append(f"grad_fn=<{name}>")
     elif x.requires_grad:
         suffix.append("requires_grad=True")
+    if (tangent := tangent_seen(x)) is not None:
+        suffix.append(f"tangent={tensor_text(tangent)}")
     if x.numel() == 0:
         body = "[]"
         if x.dim() != 1:
@@ -136,6 +138,28 @@ def tensor_text(x: Tensor, contents: str | None = None) -> str:
         body = array_text(array, x.numel() > options.threshold)
     body = body if contents is None else contents
     return with_facts(f"tensor({body}", suffix)
+
+
+def tangent_seen(x: Tensor) -> Tensor | None:
+    """The tangent of a tensor in the innermost level of forward mode, if there is one."""
+    if x._autograd is None or not x._autograd.is_dual(x):
+        return None
+    from .ops.derivatives.tangents import tangent_of, top_level
+
+    level = top_level((x,))
+    return None if level is None else tangent_of(x, level)
+
+
+def name_of_node(x: Tensor) -> str | None:
+    """The name of the operator that computed a tensor; None for a leaf.
+
+    A view that was made without a history, and is written with one, has none: "Invalid".
+    """
+    try:
+        node = x.grad_fn
+    except RuntimeError:
+        return "Invalid"
+    return None if node is None else node.name()
 
 
 TABLE_ROWS, TABLE_COLUMNS = 20, 12

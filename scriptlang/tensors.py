@@ -484,13 +484,8 @@ for _magic, _name in {
         setattr(Tensor, f"__i{_magic}__", _in_place(_name))
 for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
     setattr(Tensor, f"__{_magic}__", _binary(_magic))
-for _magic, _name in {
-    "neg": "neg",
-    "pos": "positive",
-    "abs": "abs",
-    "invert": "bitwise_not",
-}.items():
-    setattr(Tensor, f"__{_magic}__", lambda self, _n=_name: self._operator(_n))
+for _m, _name in {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
+    setattr(Tensor, f"__{_m}__", lambda self, _n=_name: self._operator(_n))
 for _old, _name in {
     "div": "truediv",
     "rdiv": "rtruediv",
@@ -508,20 +503,22 @@ for _magic in ("and", "or", "xor", "lshift", "rshift"):
 class _Derived:
     """An attribute for derivatives, implemented in ops/derivatives/members.py."""
 
-    __slots__ = ("name",)
-
     def __init__(self, name: str) -> None:
         self.name = name
 
-    def __get__(self, tensor: Any, cls: Any = None) -> Any:
+    def find(self) -> Any:
         from .ops.derivatives import members
 
-        return self if tensor is None else members.PROPERTIES[self.name].get(tensor)
+        return members.PROPERTIES[self.name]
+
+    def __get__(self, tensor: Any, cls: Any = None) -> Any:
+        return self if tensor is None else self.find().get(tensor)
 
     def __set__(self, tensor: Any, value: Any) -> None:
-        from .ops.derivatives import members
+        self.find().set(tensor, value)
 
-        members.PROPERTIES[self.name].set(tensor, value)
+    def __delete__(self, tensor: Any) -> None:
+        self.find().delete(tensor)
 
 
 for _name in tensor_members.DERIVED:

@@ -107,7 +107,11 @@ def test_modules_convert(kind):
     for name, dtype in (("half", "float16"), ("double", "float64"), ("bfloat16", "bfloat16")):
         assert dtype_of(getattr(made(), name)()).name == dtype
     assert dtype_of(made().type("torch.DoubleTensor")) is scriptlang.float64
-    assert dtype_of(made().type(scriptlang.int32)) is scriptlang.int32
+    if kind == "module":
+        with pytest.raises(RuntimeError, match="must be floating point or complex dtype"):
+            made().type(scriptlang.int32)
+    else:
+        assert dtype_of(made().type(scriptlang.int32)) is scriptlang.int32
     assert dtype_of(made().to(scriptlang.complex64)) is scriptlang.complex64
     with pytest.raises(TypeError, match="floating point or complex"):
         made().to(scriptlang.int64)

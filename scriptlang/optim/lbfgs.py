@@ -132,7 +132,8 @@ class _Run:
             state["prev_flat_grad"], state["prev_loss"] = self.grad.clone(), self.loss
             size = lr
             if state["n_iter"] == 1:
-                size = min(1.0, 1.0 / float(self.grad.abs().sum())) * lr
+                total = float(self.grad.abs().sum())
+                size = min(1.0, 1.0 / total if total else 1.0) * lr
             slope = float(self.grad.dot(direction))
             state["t"] = size
             if slope > -group["tolerance_change"]:

@@ -41,6 +41,7 @@ class Run {
       if (!is_run(*node)) continue;
       visit(*node, grads);
     }
+    for (Node* node : late_) free(*node);
     return found;
   }
 
@@ -97,6 +98,9 @@ class Run {
     for (size_t k = 0; k < queue.size(); ++k) {
       for (const Edge& edge : queue[k]->next) reach(edge);
     }
+    for (const Node* node : queue) {
+      if (node->inner() && is_needed_.count(node->inner())) inner_.emplace(node->inner(), true);
+    }
     order_ = std::move(queue);
     std::sort(order_.begin(), order_.end(),
               [](const Node* a, const Node* b) { return a->number > b->number; });
@@ -152,10 +156,25 @@ class Run {
       wanted.push_back(edge.node && is_needed_[edge.node.get()]);
     }
     std::vector<Tensor> gradients = node.backward(ctx_, grads, wanted, task_);
-    if (!task_.keeps && node.release()) node.is_released = true;
+    if (!task_.keeps) {
+      if (is_shared(node)) {
+        late_.push_back(&node);
+      } else {
+        free(node);
+      }
+    }
     for (size_t k = 0; k < gradients.size(); ++k) {
       if (wanted[k] && gradients[k].defined()) add(node.next[k], std::move(gradients[k]));
     }
+  }
+
+  static void free(Node& node) {
+    if (node.release()) node.is_released = true;
+  }
+
+  // Whether a node shares what it saved with another one of this pass.
+  bool is_shared(const Node& node) const {
+    return inner_.count(&node) || (node.inner() && is_needed_.count(node.inner()));
   }
 
   void add(const Edge& edge, Tensor grad) {
@@ -189,6 +208,8 @@ class Run {
   std::vector<Edge> wanted_;
   std::vector<Node*> order_;
   std::unordered_map<const Node*, bool> is_needed_, targets_;
+  std::unordered_map<const Node*, bool> inner_;  // nodes that others run, and the graph, too
+  std::vector<Node*> late_;                      // what is released at the end for that
   std::unordered_map<Node*, Buffer> buffers_;
 };
 

@@ -57,6 +57,9 @@ class Node : public Charged {
                                        const std::vector<char>& wanted, const Task& task) = 0;
   // Drops the saved tensors; returns whether there were any.
   virtual bool release() { return false; }
+  // The node of the operator that this one runs, which may be in the graph as well: if a second
+  // derivative goes through what it saved.
+  virtual const Node* inner() const { return nullptr; }
   // Adds the edge of the next input. If the edge's node is newer than this one (that of a view
   // whose base was written to), this node gets a new, higher number.
   void add_edge(Edge edge);

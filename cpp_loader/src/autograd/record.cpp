@@ -12,7 +12,7 @@ namespace {
 bool requires_grad(const Operator& op, Args args) {
   bool any = false;
   for (size_t k = 0; k < op.takes.size() && !any; ++k) {
-    if (op.takes[k] == '-') continue;
+    if (!op.counts[k]) continue;
     each_tensor(args[int(k)], [&](const Tensor& t) { any = any || needs_grad(t); });
   }
   return any;
@@ -61,6 +61,7 @@ class WriteNode final : public Node {
     return gradients;
   }
   bool release() override { return function_->release(); }
+  const Node* inner() const override { return function_.get(); }
 
  private:
   NodeRef function_;  // the operator's node; its first edge is that of the view

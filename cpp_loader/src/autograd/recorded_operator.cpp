@@ -1,6 +1,7 @@
 // Derives what recording needs to know about an operator from its schema, once.
 #include "recorded_operator.h"
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <unordered_map>
@@ -36,6 +37,23 @@ std::vector<char> written_in(std::string_view text, size_t count) {
   return writes;
 }
 
+std::vector<char> counted(const Operator& op) {
+  std::vector<char> counts;
+  for (const char kind : op.takes) counts.push_back(kind != '-');
+  const bool writes = std::count(op.writes.begin(), op.writes.end(), 1) > 0;
+  if (op.rule->kind != Rule::Gradients || writes) return counts;
+  for (size_t k = 0; k < counts.size(); ++k) {
+    bool has_gradient = false;
+    for (const Rule::Part& part : op.rule->parts) {
+      const auto& inputs = part.inputs;
+      has_gradient = has_gradient || std::find(inputs.begin(), inputs.end(),
+                                               op.schema->arguments[k].name) != inputs.end();
+    }
+    counts[k] = counts[k] && has_gradient;
+  }
+  return counts;
+}
+
 Operator describe(const OpEntry& entry) {
   Operator op;
   op.schema = &schema_of(entry);
@@ -55,6 +73,7 @@ Operator describe(const OpEntry& entry) {
     op.makes_tensors = op.makes_tensors || kind_of(*r.type) != '-';
   }
   op.rule = &rule_of(op.qualified_name);
+  op.counts = counted(op);
   return op;
 }
 

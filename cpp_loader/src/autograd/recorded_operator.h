@@ -17,6 +17,9 @@ struct Operator {
   std::string qualified_name;
   std::vector<char> takes;   // per argument: 't' a tensor or None, 'l' tensors, '-' others
   std::vector<char> writes;  // per argument: whether it is written to
+  // Per argument: whether the call is recorded if that requires a gradient. Where the rule has a
+  // gradient for others alone, it is not.
+  std::vector<char> counts;
   bool is_in_place = false;  // the first argument is written to and returned
   bool is_turning = false;   // in place, but changes only the layout of the argument
   bool has_out = false;

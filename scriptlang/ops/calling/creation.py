@@ -44,7 +44,7 @@ def natively(name: str, values: Sequence[Any]) -> Tensor | None:
     if (
         not creators
         or calls.tracer is not None
-        or calls.recorder is not None
+        or not getattr(calls.recorder, "is_waiting", calls.recorder is None)
         or any(isinstance(value, Tensor) for value in values)
     ):
         return None

@@ -77,15 +77,27 @@ class GradMode(local):
 
     enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
     also tells the native engine, once that is loaded. is_quiet: whether a kernel is running: its
-    own calls of operators are not recorded. program: the run of a program that makes the calls, if
-    any; its `place()` returns a function that tells the source position at that time. below: so
-    many levels of forward mode may be seen, of those that are open (derivatives/tangents.py).
+    own calls of operators are not recorded. program: the run of a program that makes the calls,
+    if any; its `place()` returns a function that tells the source position at that time. below:
+    so many levels of forward mode may be seen, of those that are open (derivatives/tangents.py).
+    hooks: pairs (pack, unpack) of users for what nodes save, of which the last one counts;
+    refusal: why there may be none, or None. walk: the backward pass that is running. anomaly:
+    None, or whether to look for NaN, while calls note where they were made
+    (autograd.detect_anomaly). mutations: copies what is saved before it is written
+    (derivatives/mutation.py), or None. inference: whether what is made can never be part of a
+    graph (inference_mode).
     """
 
     enabled = True
     is_quiet = False
     program: Any = None
     below = 1 << 30
+    hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
+    refusal: str | None = None
+    walk: Any = None
+    anomaly: bool | None = None
+    mutations: Any = None
+    inference = False
 
     def turn(self, on: bool) -> bool:
         """Set whether operators are recorded; return whether they were before."""
@@ -97,6 +109,9 @@ class GradMode(local):
 
 tells: list[Callable[[bool], None]] = []
 """The native engine's function that sets the mode of the calling thread, once it is loaded."""
+
+marks: list[Callable[[Any], Any]] = []
+"""The function that makes a tensor one of inference mode, once that was entered."""
 
 creators: list[Callable[[str, list[Any]], Any]] = []
 """The native engine's function that makes the tensor of an operator, once it is loaded."""

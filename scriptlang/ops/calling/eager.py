@@ -15,7 +15,7 @@ from ...lazy_numpy import is_loaded as numpy_is_loaded
 from ...lazy_numpy import np
 from ...tensors import Size, Tensor
 from ...tensors import as_tensor as shared_tensor
-from . import functions, options
+from . import current, functions, options
 from .creation import is_regular, natively
 from .dispatch import call
 
@@ -172,6 +172,8 @@ def tensor(
 
         given = None if isinstance(data, (list, tuple)) else shared_tensor(data)
         made = from_list(data if given is None else given, code)
+    if current.mode.inference and current.marks:
+        current.marks[0](made)
     return made.requires_grad_() if requires_grad else made
 
 

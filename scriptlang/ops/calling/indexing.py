@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -40,9 +41,26 @@ def set_item(x: Tensor, key: Any, value: Any) -> None:
     call("aten::copy_", (view, value))
 
 
+def is_tuple_too(key: Any) -> bool:
+    """Whether a list is taken as the tuple of its elements, as PyTorch does.
+
+    So are short ones that hold other lists, slices, tensors, None or Ellipsis.
+    """
+    parts = (list, tuple, slice, Tensor, type(None), type(Ellipsis))
+    if not isinstance(key, list) or len(key) >= 32 or not any(isinstance(p, parts) for p in key):
+        return False
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated: use x[tuple(seq)] "
+        "instead of x[seq]",
+        UserWarning,
+        5,
+    )
+    return True
+
+
 def split(x: Tensor, key: Any) -> tuple[Tensor, list[Any]]:
     """Return (view by the basic parts of a key, list of an index tensor or None per dimension)."""
-    parts = list(key) if isinstance(key, tuple) else [key]
+    parts = list(key) if isinstance(key, tuple) or is_tuple_too(key) else [key]
     parts = [_part(p) for p in parts]
     taken = sum(
         p.dim()

@@ -59,7 +59,8 @@ def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
             functions.add_(state.grad, grad)
     if state.after_hooks:
         for hook in list(state.after_hooks.values()):
-            hook(leaf)
+            if hook(leaf) is not None:
+                raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def owned(grad: Tensor, leaf: Tensor) -> Tensor:

@@ -8,7 +8,9 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
-from .state import edge_of, needs, node_of, state_of
+from .edges import GradientEdge
+from .hooks import retain_grad
+from .state import edge_of, needs
 from .tangents import plain
 from .walk import Walk
 
@@ -16,6 +18,16 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
     "allow_unused=True if this is the desired behavior."
 )
+
+CYCLE = (
+    "Using backward() with create_graph=True will create a reference cycle between the parameter "
+    "and its gradient which can cause a memory leak. We recommend using autograd.grad when "
+    "creating the graph to avoid this. If you have to use this function, make sure to reset the "
+    ".grad fields of your parameters to None after use to break the cycle and avoid the leak."
+)
+
+told: list[bool] = []
+"""[True] once CYCLE was said."""
 
 Tensors = Tensor | Sequence[Tensor]
 Given = Tensor | Sequence[Tensor | None] | None
@@ -52,6 +64,9 @@ def backward(
         raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     given = [None] * len(outputs) if grad_tensors is None else listed(grad_tensors)
     grads = gradients_given(outputs, given, is_batched=False)
+    if create_graph and not told:
+        told.append(True)
+        warnings.warn(CYCLE, UserWarning, 2)
     run(outputs, grads, wanted, retain_graph, create_graph, accumulates=True)
 
 
@@ -87,6 +102,8 @@ def grad(
             2,
         )
     of, wanted = listed(outputs), listed(inputs)
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
     given = [None] * len(of) if grad_outputs is None else listed(grad_outputs)
     if is_grads_batched:
         made = batched(of, wanted, given, retain_graph, create_graph)
@@ -98,8 +115,18 @@ def grad(
             if g is None:
                 raise RuntimeError(UNUSED.format(k))
     if materialize_grads:
-        made = [functions.zeros_like(x) if g is None else g for x, g in zip(wanted, made)]
+        made = [zeros(x) if g is None else g for x, g in zip(wanted, made)]
     return tuple(made)
+
+
+def zeros(x: Tensor) -> Tensor:
+    """The gradient of what nothing depends on; as in PyTorch, it can be differentiated again."""
+    if isinstance(x, GradientEdge):
+        raise RuntimeError(
+            "materialize_grads cannot be used when the given input is a GradientEdge"
+        )
+    made = functions.zeros_like(x.detach())
+    return made.requires_grad_() if made.dtype.kind in "fc" else made
 
 
 def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any) -> list[Any]:
@@ -123,9 +150,7 @@ def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: A
 
 
 def listed(value: Any) -> list[Any]:
-    if isinstance(value, Tensor):
-        return [value]
-    return list(value)
+    return [value] if isinstance(value, (Tensor, GradientEdge)) else list(value)
 
 
 def gradients_given(
@@ -136,7 +161,9 @@ def gradients_given(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
     for k, (output, grad) in enumerate(zip(outputs, given)):
-        if isinstance(grad, Tensor):
+        if isinstance(output, GradientEdge):
+            made.append(given_to_edge(output, grad))
+        elif isinstance(grad, Tensor):
             check_given(output, grad, k, is_batched)
             made.append(grad)
         elif grad is not None:
@@ -157,9 +184,27 @@ def gradients_given(
     return made
 
 
+def given_to_edge(edge: GradientEdge, grad: Any) -> Tensor:
+    """The initial gradient at an edge, of whose tensor no shape is known."""
+    if isinstance(grad, Tensor):
+        return grad
+    raise RuntimeError(
+        "a GradientEdge among the outputs takes a gradient, as it knows no shape: pass one for it"
+    )
+
+
 def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:
     size = grad.shape[1:] if is_batched else grad.shape
     if tuple(size) != tuple(output._size):
+        if is_batched:
+            raise RuntimeError(
+                "If `is_grads_batched=True`, we interpret the first dimension of each grad_output "
+                "as the batch dimension. The sizes of the remaining dimensions are expected to "
+                "match the shape of corresponding output, but a mismatch was detected: "
+                f"grad_output[{k}] has a shape of {grad.shape} and output[{k}] has a shape of "
+                f"{output.shape}. If you only want some tensors in `grad_output` to be considered "
+                "batched, consider using vmap."
+            )
         raise RuntimeError(
             f"Mismatch in shape: grad_output[{k}] has a shape of {grad.shape} and output[{k}] has "
             f"a shape of {output.shape}."
@@ -188,7 +233,7 @@ def run(
             raise RuntimeError(
                 f"element {k} of tensors does not require grad and does not have a grad_fn"
             )
-        if grad is not None and grad.dtype is not output.dtype:
+        if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
         roots.append(edge)
     edges = None
@@ -200,22 +245,15 @@ def run(
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             edges.append(edge)
     keeps = create_graph if retain_graph is None else bool(retain_graph)
+    if accumulates:
+        for x in inputs or ():
+            if isinstance(x, Tensor):
+                retain_grad(x)  # as in PyTorch, it does so from now on
     walk = Walk(roots, grads, edges, keeps, create_graph, accumulates)
     walk.run()
     if inputs is None:
         return []
     found = [walk.captured.get(edge) for edge in edges]
     if accumulates:
-        for x, grad in zip(inputs, found):
-            if grad is not None and node_of(x) is not None:
-                add_to(x, grad)
         return []
     return found if create_graph else [None if g is None else plain(g) for g in found]
-
-
-def add_to(tensor: Tensor, grad: Tensor) -> None:
-    """Add to the `grad` of a non-leaf tensor that was passed in `inputs`."""
-    state = state_of(tensor)
-    if state.retains:
-        return  # retain_grad has added it already
-    state.grad = grad if state.grad is None else state.grad + grad

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,13 +16,14 @@ from .recorder import activate
 from .saved import Saved
 from .state import alias, count_write, edge_of, needs, open_levels, set_node
 from .tangents import hidden, keep, suited, tangent_of, top_level, write
-from .views import FUNCTION, check_write, note_view, rebase
+from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
 
 
 class Context(Node):
     """`ctx`: the node of a call, which also holds what forward saves for backward.
 
     needs_input_grad: for each argument, whether it is a tensor that requires a gradient.
+    constant, dirty_places: which results have no gradient, and which are written arguments.
     """
 
     # No __slots__: users set attributes of their own.
@@ -38,11 +40,14 @@ class Context(Node):
         self.dirty: tuple[Any, ...] = ()
         self.not_differentiable: tuple[Any, ...] = ()
         self.materializes = True
+        self._materialize_non_diff_grads = True
+        self.constant: set[int] = set()
+        self.dirty_places: set[int] = set()
         self.is_tensor: list[bool] = []
         self.fits: list[tuple[Any, ...]] = []
 
     def name(self) -> str:
-        return f"{self.function.__name__}Backward"
+        return type(self).__name__
 
     def save_for_backward(self, *tensors: Tensor | None) -> None:
         """Save tensors for backward, which reads them as `saved_tensors`."""
@@ -73,6 +78,12 @@ class Context(Node):
         return tuple(None if s is None else s.read(self) for s in self.saved)
 
     @property
+    def _raw_saved_tensors(self) -> tuple[Saved | None, ...]:
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        return tuple(self.saved)
+
+    @property
     def saved_variables(self) -> tuple[Tensor | None, ...]:
         warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, 2)
         return self.saved_tensors
@@ -82,13 +93,21 @@ class Context(Node):
             self.saved = None
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
+        constant = self.constant
         if self.materializes:
             grads = [
-                functions.zeros(list(shape[0]), dtype=shape[1]) if g is None and shape else g
-                for g, shape in zip(grads, self.shapes)
+                functions.zeros(list(shape[0]), dtype=shape[1])
+                if g is None and shape and (self._materialize_non_diff_grads or k not in constant)
+                else g
+                for k, (g, shape) in enumerate(zip(grads, self.shapes))
             ]
         function = self.function
         run = function.backward
+        if run is not Function.backward and function.vjp is not Function.vjp:
+            raise RuntimeError(
+                "Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                "should only implement one of them."
+            )
         if run is Function.backward:
             run = function.vjp
         made = run(self, *grads)
@@ -193,6 +212,14 @@ class Function:
             "forward mode AD."
         )
 
+    @staticmethod
+    def vmap(info: Any, in_dims: Any, *args: Any) -> Any:
+        """PyTorch's way to map a Function over a batch; here `func.vmap` calls it per example."""
+        raise NotImplementedError(
+            "To use autograd.Function with vmap, you must either override the vmap staticmethod or "
+            "set generate_vmap_rule=True."
+        )
+
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and make its results outputs of a new node if a gradient is required."""
@@ -202,14 +229,19 @@ class Function:
     def run(cls, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, Context]:
         """Run forward without tangents; return its results and the node of the call."""
         tensors = [a for a in args if isinstance(a, Tensor)]
-        ctx = Context(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
+        if cls.setup_context is not Function.setup_context:
+            args = with_defaults(cls.forward, args, kwargs)
+            kwargs = {}
+        ctx = node_class(cls)(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
         if records:
             activate()
         edges = [edge_of(t) if records else None for t in tensors]
         was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
-        below, mode.below = mode.below, 0
+        below = mode.below
+        if open_levels:  # else levels that forward opens itself are seen
+            mode.below = 0
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args, **kwargs)
@@ -226,6 +258,24 @@ class Function:
             "Legacy autograd function with non-static forward method is deprecated. Please use "
             "new-style autograd function with static forward method."
         )
+
+
+def node_class(cls: type[Function]) -> type[Context]:
+    """The type of the nodes of a Function, whose name is theirs."""
+    found = cls.__dict__.get("_backward_cls")
+    if found is None:
+        found = type(f"{cls.__name__}Backward", (Context,), {})
+        cls._backward_cls = found
+    return found
+
+
+def with_defaults(
+    function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Any, ...]:
+    """All arguments of a call in order, with the defaults of those that are not given."""
+    bound = inspect.signature(function).bind(*args, **kwargs)
+    bound.apply_defaults()
+    return bound.args
 
 
 def applied(
@@ -255,17 +305,54 @@ def applied(
                 "Function's jvp returned an invalid number of forward gradients (expected "
                 f"{len(results)} but got {len(parts)})"
             )
-        others = [t for t in known if t is not None]
+        others = [t for t in given if t is not None]
         for k, (r, part) in enumerate(zip(results, parts)):
-            if part is None or not is_floating(r):
+            if part is None:
                 continue
+            if not is_floating(r) or k in ctx.constant:
+                raise RuntimeError(CONSTANT.format(k))
             tangent = checked_tangent(r, part, k)
+            check_shared(r, part, tensors, others, k in ctx.dirty_places)
             if any(r is t for t in tensors):
-                write(r, level, tangent, others)
+                if tangent is not part or all(part is not t for t in others):
+                    write(r, level, tangent, others)
             else:
                 is_theirs = any(tangent._storage is t._storage for t in others)
                 keep(r, level, functions.clone(tangent) if is_theirs else tangent, None)
     return output, ctx
+
+
+CONSTANT = (
+    "Function's jvp returned a gradient at position {}, but  the corresponding forward output is "
+    "not a differentiable Tensor.You should return None at that position instead."
+)
+
+
+def check_shared(
+    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], is_dirty: bool
+) -> None:
+    """Raise RuntimeError if a result shares memory with an argument, and its tangent does not share
+    that of the argument's in the same way."""
+    if not any(is_same_memory(t, result) for t in tensors):
+        return
+    is_theirs = any(is_same_memory(t, part) for t in given)
+    if is_dirty:
+        if not is_theirs:
+            raise RuntimeError(
+                "An inplace custom Function is not modifying the forward mode gradients inplace. "
+                "If the forward is modifying an input inplace, then the jvp function must modify "
+                "the corresponding gradient inplace."
+            )
+    elif any(part is t for t in given) or not part._is_view():
+        raise RuntimeError(
+            "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
+            "not returning a view."
+        )
+    elif not is_theirs:
+        raise RuntimeError(
+            "A custom Function is returning a view but the jvp is not returning a view of the "
+            "given grad input."
+        )
 
 
 def is_floating(value: Any) -> bool:
@@ -297,18 +384,32 @@ def finish(
     ctx.results = len(parts)
     inputs = set(map(id, tensors))
     dirty = set(map(id, ctx.dirty))
+    if not dirty <= set(map(id, parts)):
+        raise RuntimeError(
+            "Some elements marked as dirty during the forward method were not returned as output. "
+            "The inputs that are modified inplace must all be outputs of the Function."
+        )
     for t in ctx.dirty:
         if id(t) not in inputs:
-            raise RuntimeError("mark_dirty only accepts input tensors")
+            warnings.warn(
+                "Only input Tensors should be given to ctx.mark_dirty(). If a Tensor is not an "
+                "input, there is no need to pass it to mark_dirty().",
+                UserWarning,
+                4,
+            )
+            dirty.discard(id(t))
         count_write(t)
+    constant = set(map(id, ctx.not_differentiable))
+    ctx.constant = {k for k, part in enumerate(parts) if id(part) in constant}
+    ctx.dirty_places = {k for k, part in enumerate(parts) if id(part) in dirty}
     if not records:
+        note_function_views(parts, tensors)
         keep_saved(ctx, parts, records)
         return tuple(parts) if isinstance(output, tuple) else output
-    constant = set(map(id, ctx.not_differentiable))
     made = []
     for k, part in enumerate(parts):
         if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
-            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty, tensors)
+            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty)
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
@@ -318,26 +419,45 @@ def finish(
     return tuple(made) if isinstance(output, tuple) else made[0]
 
 
-def connected(
-    part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool, tensors: list[Any]
-) -> Tensor:
+def note_function_views(parts: tuple[Any, ...], tensors: list[Any]) -> None:
+    """Mark results that are views of arguments: they must not be written with a gradient."""
+    for part in parts:
+        state = part._autograd if isinstance(part, Tensor) else None
+        if state is not None and state.base is not None:
+            if any(state.base is t or part is not t and is_same_memory(t, part) for t in tensors):
+                state.made = FUNCTION
+
+
+def is_same_memory(a: Tensor, b: Tensor) -> bool:
+    return a._storage is b._storage
+
+
+def connected(part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool) -> Tensor:
+    """The result of forward as a result of the node."""
     if is_dirty:
+        if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
+            raise RuntimeError(SEVERAL_WITH_VIEW)
         check_write(part, True)
         rebase(part, ctx, k)
         return part
+    made = FUNCTION if ctx.results - len(ctx.constant) == 1 else SEVERAL
     if is_input:
         source, part = part, alias(part)
-        note_view(part, source, FUNCTION)
-    else:
-        state = part._autograd
-        if state is not None and state.base is not None:
-            bases = [t if t._autograd is None else t._autograd.base or t for t in tensors]
-            if any(base is state.base for base in bases):
-                state.made = FUNCTION
-            else:
-                state.base = None
+        note_view(part, source, made)
+    elif part._autograd is not None and part._autograd.base is not None:
+        part._autograd.made = made
     set_node(part, ctx, k)
     return part
+
+
+SEVERAL_WITH_VIEW = (
+    "If your Function modifies inplace an input that is a view of another Tensor, your Function "
+    "cannot return more than one Tensor. This is not supported by the current autograd engine. You "
+    "should either make sure the input is not a view (using .clone() for example) or make your "
+    "Function only return one Tensor (potentially splitting it into two Functions: one doing the "
+    "inplace that returns a single Tensor and a second one that does the other operations). You "
+    "can ask on the forum https://discuss.pytorch.org/ if you need help to do this change."
+)
 
 
 def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:

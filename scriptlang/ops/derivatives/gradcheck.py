@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from ...tensors import Tensor, from_numpy
+from ..calling import functions
 from . import api
 from .forward import entered
 from .state import needs
@@ -26,25 +28,50 @@ def gradcheck(
     atol: float = 1e-5,
     rtol: float = 1e-3,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False,
     check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
 ) -> bool:
     """Compare the gradients of a function with finite differences of its values.
 
     inputs: the arguments; those that require gradients are checked, and should be float64 or
     complex128.  check_forward_ad: check derivatives by forward mode, too; check_backward_ad: check
-    those that go backward.  Raises GradcheckError if they differ, or returns False.
+    those that go backward.  nondet_tol: how far the gradients of two passes may differ.
+    check_undefined_grad: check that a function with results that have no gradient takes that.
+    check_grad_dtypes: check that gradients have the types of the inputs.  Batches are checked one
+    by one already, and fast_mode and masked change nothing.  Raises GradcheckError if something
+    differs, or returns False.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError(
             "Expected at least one of check_forward_ad or check_backward_ad to be True"
         )
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
+    if check_batched_grad and not check_backward_ad:
+        raise AssertionError(
+            "Setting check_batched_grad=True requires check_backward_ad to be True"
+        )
+    if check_batched_forward_grad and not check_forward_ad:
+        raise AssertionError(
+            "Setting check_batched_forward_grad=True requires check_forward_ad to be True"
+        )
     try:
-        if check_forward_ad:
-            check(func, args, eps, atol, rtol, forward_jacobian)
+        warn_of_precision(args)
+        if no_results(func, args, eps):
+            return True
         if check_backward_ad:
-            check(func, args, eps, atol, rtol, backward_jacobian)
+            check(func, args, eps, atol, rtol, backward_jacobian, "backward")
+            check_repeated(func, args, nondet_tol, check_grad_dtypes)
+            if check_undefined_grad:
+                check_undefined(func, args)
+        if check_forward_ad:
+            check(func, args, eps, atol, rtol, forward_jacobian, "forward")
     except GradcheckError:
         if raise_exception:
             raise
@@ -60,11 +87,24 @@ def gradgradcheck(
     eps: float = 1e-6,
     atol: float = 1e-5,
     rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
     raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
 ) -> bool:
-    """`gradcheck` for second derivatives: checks the gradients of the gradients."""
+    """`gradcheck` for second derivatives: checks the gradients of the gradients.
+
+    check_fwd_over_rev: check them forward; check_rev_over_rev: check them backward.
+    """
     args = (inputs,) if isinstance(inputs, Tensor) else tuple(inputs)
     outputs = results_of(func, args)
+    del gen_non_contig_grad_outputs
     if grad_outputs is None:
         random = np.random.default_rng(0)
         given = [of_shape(y, random) for y in outputs]
@@ -82,7 +122,17 @@ def gradgradcheck(
         return tuple(g for g in found if g is not None and needs(g))
 
     return gradcheck(
-        gradients, (*args, *given), eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception
+        gradients,
+        (*args, *given),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+        check_undefined_grad=check_undefined_grad,
+        check_grad_dtypes=check_grad_dtypes,
+        check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev,
     )
 
 
@@ -111,6 +161,7 @@ def check(
     atol: float,
     rtol: float,
     jacobian: Jacobian,
+    direction: str,
 ) -> None:
     """jacobian: computes that of an output, given by its number, by one of the arguments."""
     inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
@@ -125,10 +176,95 @@ def check(
             analytical = jacobian(func, args, x, i)
             numerical = differences(func, args, x, i, eps)
             if not np.allclose(analytical, numerical, rtol, atol):
+                which = "computed with forward mode " if direction == "forward" else ""
                 raise GradcheckError(
-                    f"Jacobian mismatch for output {i} with respect to input {j},\n"
+                    f"Jacobian {which}mismatch for output {i} with respect to input {j},\n"
                     f"numerical:{numerical}\nanalytical:{analytical}\n"
                 )
+
+
+def warn_of_precision(args: tuple[Any, ...]) -> None:
+    for k, x in enumerate(args):
+        if isinstance(x, Tensor) and needs(x) and x.dtype.name not in ("float64", "complex128"):
+            warnings.warn(
+                f"Input #{k} requires gradient and is not a double precision floating point or "
+                "complex. This check will likely fail if all the inputs are not of double "
+                "precision floating point or complex. ",
+                UserWarning,
+                3,
+            )
+
+
+def no_results(func: Callable[..., Any], args: tuple[Any, ...], eps: float) -> bool:
+    """Whether no result requires a gradient.  Raises if one depends on an input all the same."""
+    result = func(*args)
+    parts = result if isinstance(result, (tuple, list)) else [result]
+    if any(isinstance(y, Tensor) and needs(y) for y in parts):
+        return False
+    inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
+    if not inputs:
+        return False
+    places = [k for k, y in enumerate(parts) if isinstance(y, Tensor) and y.dtype.kind in "fc"]
+    for place in places:
+        for x in inputs:
+
+            def one(*given: Any, place: int = place) -> Any:
+                made = func(*given)
+                return made[place] if isinstance(made, (tuple, list)) else made
+
+            if differences(one, args, x, None, eps).any():
+                raise GradcheckError("Numerical gradient for function expected to be zero")
+    return True
+
+
+def check_repeated(
+    func: Callable[..., Any], args: tuple[Any, ...], tolerance: float, types: bool
+) -> None:
+    """Raise if a second backward pass gives other gradients, or ones of another type."""
+    inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
+    for i, y in enumerate(results_of(func, args)):
+        given = functions.ones_like(y.detach())
+        first, second = (
+            api.grad([y], inputs, [given], retain_graph=True, allow_unused=True) for _ in range(2)
+        )
+        for x, a, b in zip(inputs, first, second):
+            if a is None or b is None:
+                continue
+            if types and a.dtype is not x.dtype:
+                raise GradcheckError(
+                    f"Gradient for output {i} has dtype {a.dtype}, and its input {x.dtype}"
+                )
+            if not np.allclose(a.detach().numpy(), b.detach().numpy(), 0, tolerance, True):
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and "
+                    "grad_output multiple times gives different values, although analytical "
+                    "gradient matches numerical gradient."
+                    f"The tolerance for nondeterminism was {tolerance}."
+                )
+
+
+def check_undefined(func: Callable[..., Any], args: tuple[Any, ...]) -> None:
+    """Raise if the function's backward fails for results without gradients."""
+    inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
+    count = len(results_of(func, args))
+    for chosen in dict.fromkeys([(), *((k,) for k in range(count) if count > 1)]):
+        outputs = results_of(func, args)
+        given = [functions.zeros_like(y) if k in chosen else None for k, y in enumerate(outputs)]
+        try:
+            api.run(outputs, given, inputs, True, False, accumulates=False)
+        except RuntimeError as error:
+            warnings.warn(
+                "Backwards compatibility: New undefined gradient support checking feature is "
+                "enabled by default, but it may break existing callers of this function. If this "
+                'is true for you, you can call this function with "check_undefined_grad=False" to '
+                "disable the feature",
+                UserWarning,
+                3,
+            )
+            raise GradcheckError(
+                "Expected backward function to handle undefined output grads. Please look at "
+                "'Notes about undefined output gradients' in \"tools/autograd/derivatives.yaml\""
+            ) from error
 
 
 def forward_jacobian(
@@ -177,10 +313,14 @@ def flat(value: np.ndarray) -> np.ndarray:
 
 
 def differences(
-    func: Callable[..., Any], args: Sequence[Any], x: Tensor, output: int, eps: float
+    func: Callable[..., Any], args: Sequence[Any], x: Tensor, output: int | None, eps: float
 ) -> np.ndarray:
-    """The Jacobian of an output by central differences; one row per element of x."""
+    """The Jacobian of an output by central differences; one row per element of x.
+
+    output: its number among those that require a gradient; None: what func returns.
+    """
     memory = x.detach()._array
+    before_step = None
     rows = []
     for at in np.ndindex(*x._size):
         for part in (1, 1j) if x.dtype.kind == "c" else (1,):
@@ -188,7 +328,17 @@ def differences(
             ends = []
             for step in (eps, -eps):
                 memory[at] = before + step * part
-                ends.append(flat(results_of(func, tuple(args))[output].detach().numpy().copy()))
+                y = func(*args) if output is None else results_of(func, tuple(args))[output]
+                if before_step is None:
+                    before_step = y
+                for what in ("shape", "dtype"):
+                    if getattr(y, what) != getattr(before_step, what):
+                        raise AssertionError(
+                            "Expected `func` to return outputs with the same "
+                            f"{what} when inputs are perturbed on index {at}, but got:\n"
+                            f"{getattr(before_step, what)} and {getattr(y, what)}"
+                        )
+                ends.append(flat(y.detach().numpy().copy()))
             memory[at] = before
             rows.append((ends[0] - ends[1]) / (2 * eps))
     return np.array(rows).reshape(len(rows), -1)

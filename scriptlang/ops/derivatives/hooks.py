@@ -101,13 +101,17 @@ def move_hooks(tensor: Tensor, node: Any, output_nr: int) -> None:
 
 
 def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) -> Tensor | None:
-    """Run the hooks of a tensor in order of registration; return the gradient that results."""
-    if hooks and grad is not None:
-        for hook in list(hooks.values()):
-            result = hook(grad)
-            if result is not None:
-                check_result(result, grad)
-                grad = result
+    """Run the hooks of a tensor in order of registration; return the gradient that results.
+
+    As in PyTorch, they are called with None where other results of the node have gradients alone.
+    """
+    for hook in list(hooks.values()) if hooks else ():
+        result = hook(grad)
+        if result is not None:
+            if grad is None:
+                raise RuntimeError("can't replace a None gradient with a non-None value")
+            check_result(result, grad)
+            grad = result
     return grad
 
 

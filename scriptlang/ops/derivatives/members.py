@@ -10,7 +10,7 @@ from typing import Any
 from ... import dtypes
 from ...records import record
 from ...tensors import Tensor
-from ..calling.current import calls
+from ..calling.current import calls, mode
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .recorder import activate
 from .state import is_leaf, needs, node_of, state_of, version_of
@@ -18,10 +18,11 @@ from .state import is_leaf, needs, node_of, state_of, version_of
 
 @record(frozen=True)
 class Property:
-    """Getter and setter of an attribute; the setter of a read-only one raises."""
+    """What reads, sets and deletes an attribute; what cannot be done raises."""
 
     get: Callable[[Tensor], Any]
     set: Callable[[Tensor, Any], None]
+    delete: Callable[[Tensor], None]
 
 
 # Reading and setting
@@ -69,16 +70,37 @@ def set_grad(self: Tensor, value: Tensor | None) -> None:
     state_of(self).grad = value
 
 
+def get_version(self: Tensor) -> int:
+    if self._autograd is not None and self._autograd.is_inference:
+        raise RuntimeError("Inference tensors do not track version counter.")
+    return version_of(self)
+
+
 def get_data(self: Tensor) -> Tensor:
     """A tensor that shares the memory, without history and with its own version counter."""
     made = self.detach()
+    if mode.inference or made._autograd is not None and made._autograd.is_inference:
+        return made
     if calls.recorder is not None:
         state_of(made).cell = [0]
     return made
 
 
 def set_data(self: Tensor, other: Tensor) -> None:
-    """Make the tensor share another tensor's memory, dtype, size and strides from now on."""
+    """Make the tensor share another tensor's memory, dtype, size and strides from now on.
+
+    Its writes are counted on, apart from those of the other one.
+    """
+    if not isinstance(other, Tensor):
+        raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+    if needs(self) and other.dtype.kind not in "fc":
+        raise RuntimeError(
+            "data set to a tensor that requires gradients must be floating point or complex dtype"
+        )
+    if calls.recorder is not None and other._storage is not self._storage:
+        state = state_of(self)
+        if state.cell is None:
+            state.cell = [version_of(self)]
     self._storage, self.dtype = other._storage, other.dtype
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
@@ -89,6 +111,18 @@ def read_only(name: str) -> Callable[[Tensor, Any], None]:
         raise AttributeError(f"attribute {name!r} of 'torch._C.TensorBase' objects is not writable")
 
     return refuse
+
+
+def delete_grad(self: Tensor) -> None:
+    set_grad(self, None)
+
+
+def refuse_deletion(self: Tensor) -> None:
+    raise RuntimeError("the attribute cannot be deleted")
+
+
+def keep_data(self: Tensor) -> None:
+    raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
 
 
 def set_grad_fn(self: Tensor, value: Any) -> None:
@@ -105,7 +139,7 @@ GETTERS: dict[str, Callable[[Tensor], Any]] = {
         self._autograd is not None and self._autograd.retains and not is_leaf(self)
     ),
     "_base": lambda self: None if self._autograd is None else self._autograd.base,
-    "_version": version_of,
+    "_version": get_version,
     "_backward_hooks": lambda self: None if self._autograd is None else self._autograd.hooks,
     "_post_accumulate_grad_hooks": lambda self: (
         None if self._autograd is None else self._autograd.after_hooks
@@ -113,11 +147,11 @@ GETTERS: dict[str, Callable[[Tensor], Any]] = {
 }
 
 PROPERTIES: dict[str, Property] = {
-    **{name: Property(get, read_only(name)) for name, get in GETTERS.items()},
-    "grad": Property(get_grad, set_grad),
-    "_grad": Property(get_grad, set_grad),
-    "_grad_fn": Property(node_of, set_grad_fn),
-    "data": Property(get_data, set_data),
+    **{name: Property(get, read_only(name), refuse_deletion) for name, get in GETTERS.items()},
+    "grad": Property(get_grad, set_grad, delete_grad),
+    "_grad": Property(get_grad, set_grad, delete_grad),
+    "_grad_fn": Property(node_of, set_grad_fn, refuse_deletion),
+    "data": Property(get_data, set_data, keep_data),
 }
 
 
@@ -130,6 +164,11 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
     Raises RuntimeError for integers and bools, and when turning it off for non-leaf tensors.
     """
     requires_grad = bool(requires_grad)
+    state = self._autograd
+    if requires_grad and state is not None and state.is_inference and not mode.inference:
+        raise RuntimeError(
+            "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
+        )
     if requires_grad and self.dtype.kind not in "fc":
         raise RuntimeError("only Tensors of floating point dtype can require gradients")
     if node_of(self) is not None:
@@ -173,6 +212,7 @@ def detach_(self: Tensor) -> Tensor:
                 "function in torch/optim/optimizer.py as the solution."
             )
         state.node, state.output_nr = None, 0
+        state.tangents = state.source = None
     self._requires_grad = False
     return self
 
@@ -198,6 +238,8 @@ def is_view(self: Tensor) -> bool:
 
 
 def refuse_numpy(self: Tensor) -> None:
+    if not mode.enabled:
+        return
     raise RuntimeError(
         "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
     )

@@ -59,6 +59,8 @@ class Node:
         self.metadata_: dict[Any, Any] | None = None
         if mode.program is not None and mode.program.meter is not None:
             mode.program.meter.hold(self, NODE)
+        if mode.anomaly is not None:
+            later.note(self)
 
     def name(self) -> str:
         return type(self).__name__
@@ -98,6 +100,8 @@ class Node:
         """Free what is saved for the backward pass."""
 
     def __call__(self, *grads: Tensor | None) -> Any:
+        if len(grads) != self.results:
+            raise TypeError(f"expected {self.results} arguments, got {len(grads)} instead")
         made = self.apply(list(grads), [edge is not None for edge in self.edges])
         return made[0] if len(made) == 1 else tuple(made)
 

@@ -13,6 +13,7 @@ from .. import table
 from ..calling import dispatch
 from ..calling.current import mode
 from ..shared.form_kernels import OUT_KINDS
+from .inference import check_writes
 from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
@@ -38,7 +39,8 @@ class Plan:
     """How calls of one operator are recorded; this class is for those that write no arguments.
 
     op: the operator; rule: its rule, or None.
-    tensors, lists: the indices of arguments that are tensors, and lists of them.
+    tensors, lists: the indices of arguments that are tensors, and lists of them; counted,
+    counted_lists: those of them that have a gradient, so that a call is recorded for them.
     written: the indices of the arguments that are written.
     inputs: the arguments that a node has edges for.  readings: the expressions of the rule.
     results: how many results a node has.
@@ -60,14 +62,26 @@ class Plan:
         ruled |= set(self.written)
         self.inputs = sorted(ruled, key=lambda i: (i not in self.written, i))
         self.is_none = rule is not None and rule.is_none
+        counts = {*self.tensors, *self.lists} if self.counts_all() else ruled
+        self.counted = [i for i in self.tensors if i in counts]
+        self.counted_lists = [i for i in self.lists if i in counts]
         self.views = [
             shared[0] if shared and shared[0] in (*self.tensors, *self.lists) else None
             for shared in schema.shared
         ]
-        if not any(v is not None for v in self.views) and len(self.tensors) and not self.written:
+        # What these give may be written, as if it were no view.
+        self.is_unsafe = self.op.name.startswith("aten::unsafe_")
+        if self.is_unsafe:
+            self.views = []
+        elif not any(v is not None for v in self.views) and len(self.tensors) and not self.written:
             facts = op.facts
             if facts.may_share and len(schema.returns) == 1:
                 self.views = [self.tensors[0]]
+
+    def counts_all(self) -> bool:
+        """Whether a result has a history if any argument does, be it without a gradient."""
+        rule = self.rule
+        return rule is None or rule.instead is not None or bool(self.schema.written)
 
     @cached_property
     def title(self) -> str:
@@ -89,18 +103,25 @@ class Plan:
         ]
         return known.index(op.overload) if op.overload in known else 0
 
+    @cached_property
+    def node_class(self) -> type[RuleNode]:
+        """The type of the nodes, whose name is theirs: programs draw graphs by it."""
+        return type(self.title, (RuleNode,), {"__slots__": ()})
+
     def requires(self, values: Sequence[Any]) -> bool:
         """Whether an argument requires a gradient."""
-        for i in self.tensors:
+        for i in self.counted:
             t = values[i]
             if t is not None and (t._requires_grad or t._autograd is not None and needs(t)):
-                return True
-        return any(t is not None and needs(t) for i in self.lists if values[i] for t in values[i])
+                if t._autograd is None or not t._autograd.is_inference:
+                    return True
+        lists = self.counted_lists
+        return any(t is not None and needs(t) for i in lists if values[i] for t in values[i])
 
     def node(self, values: Sequence[Any]) -> Node:
         """The node of a call with these arguments."""
         if self.rule is not None:
-            return RuleNode(self, values, self.inputs)
+            return self.node_class(self, values, self.inputs)
         edges = []
         inputs = sorted((*self.tensors, *self.lists), key=lambda i: (i not in self.written, i))
         for i in inputs:
@@ -124,6 +145,9 @@ class Plan:
         for place, r in zip(self.views, results):
             if place is not None:
                 self.note(r, values[place], values, "")
+        if self.is_unsafe:
+            for r in results[0] if not several else results:
+                state_of(r).cell = [0]
         inputs = self.objects(values)
         if not several and isinstance(result, (list, tuple)):
             node.results = len(result)
@@ -163,6 +187,9 @@ class Plan:
         if not isinstance(result, Tensor) or not isinstance(source, Tensor) or result is source:
             return
         if result._storage is source._storage:
+            if source._autograd is not None and source._autograd.is_inference:
+                state_of(result).is_inference = True
+                return
             again = None
             if result.dtype is not source.dtype or (source._autograd and source._autograd.replay):
                 rest = values[1:]
@@ -310,6 +337,7 @@ class Out(Writing):
                 f"{name}(): functions with out=... arguments don't support automatic "
                 "differentiation, but one of the arguments requires grad."
             )
+        check_writes(self.targets(values))
         result = run_quietly(kernel, values)
         for t in self.targets(values):
             count_write(t)
@@ -320,8 +348,10 @@ class Resizing(Writing):
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.enabled and needs(values[0]):
             raise RuntimeError("cannot resize variables that require grad")
+        before = values[0]._size
         result = run_quietly(kernel, values)
-        count_write(values[0])
+        if values[0]._size != before or self.op.name == "aten::set_":
+            count_write(values[0])
         return result
 
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from ..calling.current import calls, mode
 from ..table import Operator
-from .plans import plan_of
+from . import inference
+from .plans import Out, Writing, plan_of
 
 
 class Recorder:
@@ -24,10 +25,19 @@ class Recorder:
         plan = op.__dict__.get("recording")
         if plan is None:
             plan = op.__dict__["recording"] = plan_of(op)
+        if mode.inference and mode.program is None:
+            return inference.run(op, kernel, plan, values)
+        if isinstance(plan, Writing):
+            targets = plan.targets(values)
+            if not isinstance(plan, Out):
+                inference.check_writes(targets)
+            if mode.mutations is not None:
+                for tensor in targets:
+                    mode.mutations.before_write(tensor)
         return plan.run(kernel, values)
 
 
 def activate() -> None:
     """Start recording: a tensor requires a gradient."""
-    if calls.recorder is None:
+    if calls.recorder is None or getattr(calls.recorder, "is_waiting", False):
         calls.recorder = Recorder()

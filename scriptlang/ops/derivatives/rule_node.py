@@ -201,6 +201,25 @@ class RuleNode(Node):
     def place(self) -> str:
         return "" if self.where is None else self.where()
 
+    def __getattr__(self, name: str) -> Any:
+        """What is kept: `_saved_self` is the argument `self`, `_raw_saved_self` what keeps it."""
+        is_raw = name.startswith("_raw_saved_")
+        if not is_raw and not name.startswith("_saved_"):
+            raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+        word = name.removeprefix("_raw" if is_raw else "").removeprefix("_saved_")
+        plan: Any = self.plan
+        schema, rule = plan.schema, plan.rule
+        kind, number = "argument", schema.index(word)
+        if number is None and word in rule.results:
+            kind, number = "result", rule.results.index(word)
+        read_by = {key[:2] for reading in plan.readings for key in reading.names if not key[2]}
+        if (kind, number) not in read_by:
+            raise AttributeError(f"{self.name()!r} object has no attribute {name!r}")
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        kept = self.saved.get((kind, number, False))
+        return kept if is_raw else read(kept, self)
+
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.saved is None:
             raise RuntimeError(FREED)

@@ -27,12 +27,14 @@ class Later:
     """Functions of modules that import this one, which they set.
 
     make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
-    written.  is_dual: whether a tensor has a tangent that may be seen.
+    written.  is_dual: whether a tensor has a tangent that may be seen.  note: keeps where a node is
+    made.
     """
 
     make_accumulator: Callable[[Tensor], Any]
     renew: Callable[[Tensor, State], None]
     is_dual: Callable[[Tensor], bool]
+    note: Callable[[Any], None]
 
 
 later = Later()
@@ -50,6 +52,7 @@ class State:
     grad, hooks, after_hooks: for leaves, the gradient, its hooks and the post-accumulate hooks.
     retains: whether a non-leaf tensor stores its gradient, too.
     accumulator: a weak reference to the node of a leaf.
+    is_inference: whether it was made in inference_mode, so that it is never part of a graph.
     is_given: whether a program has the tensor, and Python does, too, or has one that it depends on.
     tangents: by level of forward mode, (tangent, for a view the tangent of its source); else None.
     source: the tensor whose tangents this one, a view of it, shares; None if it has its own.
@@ -64,6 +67,7 @@ class State:
         "grad",
         "hooks",
         "is_given",
+        "is_inference",
         "made",
         "node",
         "output_nr",
@@ -87,6 +91,7 @@ class State:
         self.after_hooks: dict[int, Any] | None = None
         self.retains = False
         self.is_given = False
+        self.is_inference = False
         self.accumulator: weakref.ref[Any] | None = None
         self.tangents: dict[Any, tuple[Tensor, Tensor | None]] | None = None
         self.source: Tensor | None = None
@@ -157,7 +162,12 @@ def node_of(tensor: Tensor) -> Any:
 
 
 def edge_of(tensor: Tensor) -> Edge | None:
-    """The edge that a gradient of the tensor flows along; None if it requires none."""
+    """The edge that a gradient of the tensor flows along; None if it requires none.
+
+    A GradientEdge, which stands for a tensor, is one itself.
+    """
+    if not isinstance(tensor, Tensor):
+        return tensor.node, tensor.output_nr
     node = node_of(tensor)
     if node is not None:
         return node, tensor._autograd.output_nr
@@ -174,6 +184,16 @@ def set_node(tensor: Tensor, node: Any, output_nr: int = 0) -> None:
     state.node, state.output_nr = node, output_nr
     state.version = version_of(tensor)
     tensor._requires_grad = True
+
+
+def set_edge(tensor: Tensor, edge: Edge) -> None:
+    """Let gradients of the tensor flow along an edge, which may be that of another leaf."""
+    node, number = edge
+    if hasattr(node, "variable"):
+        state_of(tensor).accumulator = weakref.ref(node)
+        tensor._requires_grad = True
+    else:
+        set_node(tensor, node, number)
 
 
 def accumulator_of(leaf: Tensor) -> Any:

@@ -12,7 +12,7 @@ from .nodes import Node, short_name
 from .slices import CopySlices, view_maker
 from .state import State, edge_of, later, needs, node_of, set_node, state_of, version_of
 
-NO_GRAD, SEVERAL, FUNCTION = "no_grad", "several", "function"
+NO_GRAD, INFERENCE, SEVERAL, FUNCTION = "no_grad", "inference", "several", "function"
 """The kinds of views that must not be written if a gradient is wanted, by how they were made."""
 
 
@@ -52,8 +52,8 @@ def strided(view: Tensor, base: Tensor) -> tuple[Any, ...]:
 
 def renew(view: Tensor, state: State) -> None:
     """Set the node of a view to that of a new view of its base, after the base was written."""
-    if state.made == NO_GRAD:
-        raise RuntimeError(BASE_WRITTEN + WHY[NO_GRAD])
+    if state.made in NO_MODE:
+        raise RuntimeError(start_of(view, state, "its base or another view of its base has been"))
     base: Any = state.base
     make = view_maker(base, view)
     was = mode.turn(True)
@@ -78,21 +78,16 @@ VIEW_OF_LEAF = (
     "a view of a leaf Variable that requires grad is being used in an in-place operation."
 )
 
-WRITTEN = (
-    "A view was created in no_grad mode and is being modified inplace with grad mode enabled. "
-)
-BASE_WRITTEN = (
-    "A view was created in no_grad mode and its base or another view of its base has been modified "
-    "inplace with grad mode enabled. "
+NO_MODE = {NO_GRAD: "no_grad mode", INFERENCE: "inference mode"}
+BLOCK = {NO_GRAD: "no_grad block", INFERENCE: "inference_mode block"}
+CHANGING = (
+    "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your "
+    "code by moving both the view and the inplace either both inside the {0} (if you don't want "
+    "the inplace to be tracked) or both outside (if you want the inplace to be tracked)."
 )
 
 WHY = {
-    NO_GRAD: (
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify "
-        "your code by moving both the view and the inplace either both inside the no_grad block "
-        "(if you don't want the inplace to be tracked) or both outside (if you want the inplace to "
-        "be tracked)."
-    ),
+    **{made: CHANGING.format(block) for made, block in BLOCK.items()},
     SEVERAL: (
         "This view is the output of a function that returns multiple views. Such functions do not "
         "allow the output views to be modified inplace. You should replace the inplace operation "
@@ -127,12 +122,25 @@ def check_write(tensor: Tensor, records: bool) -> None:
 def check_view(view: Tensor, state: State) -> None:
     if not state.made:
         return
-    node = state.node
-    start = WRITTEN
-    if node is not None:
-        start = f"Output {state.output_nr} of {short_name(node)} is a view and is being modified "
-        start += "inplace. "
-    raise RuntimeError(start + WHY[state.made])
+    raise RuntimeError(start_of(view, state, "is being"))
+
+
+def start_of(view: Tensor, state: State, modified: str) -> str:
+    """What is said of a write to a view that forbids it; modified: how that was or is written."""
+    node, made = state.node, state.made
+    which = "" if node is None else f"Output {state.output_nr} of {short_name(node)} is a view"
+    if made in NO_MODE:
+        then = "with grad mode enabled" if made == NO_GRAD else "in normal mode"
+        start = f"{which} of a view which was created in" if which else "A view was created in"
+        text = f"{start} {NO_MODE[made]} and {modified} modified inplace {then}. "
+    elif which:
+        text = f"{which} and {modified} modified inplace. "
+    else:
+        text = (
+            f"A view was created in no_grad mode and {modified} modified inplace with grad mode "
+            "enabled. "
+        )
+    return text + WHY[made]
 
 
 def rebase(tensor: Tensor, step: Node, output_nr: int = 0) -> None:

@@ -8,8 +8,11 @@ from collections.abc import Sequence
 from ...limits import check_time
 from ...tensors import Tensor
 from ..calling.current import mode
+from .accumulate import accumulate
+from .anomaly import check, tell
 from .hooks import run_hooks
 from .nodes import AccumulateGrad, Node
+from .slices import CopySlices
 from .state import Edge
 
 
@@ -22,6 +25,9 @@ class Walk:
     records: whether the pass itself is recorded (create_graph).
     accumulates: whether gradients of leaves among the inputs are added to their `grad`.
     captured: input edge -> its gradient, if `inputs` are given.
+    steps: the writes of nodes CopySlices, which may be nodes of the pass themselves, if a second
+    derivative goes through what they saved; late: nodes that are released at the end for that.
+    current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
     """
 
     def __init__(
@@ -37,8 +43,12 @@ class Walk:
         self.arrived: dict[Node, list[Tensor | None]] = {}
         self.inputs: dict[Node, set[int]] = {}
         self.captured: dict[Edge, Tensor] = {}
+        self.current: Node | None = None
+        self.outer: Walk | None = mode.walk
         for node, number in inputs or ():
             self.inputs.setdefault(node, set()).add(number)
+        self.steps: set[Node] = set()
+        self.late: list[Node] = []
         self.waiting = self.count([node for node, _ in roots])
         self.useful = None if inputs is None else self.find_useful()
         self.heap: list[tuple[int, int, Node]] = []
@@ -53,7 +63,10 @@ class Walk:
         waiting = dict.fromkeys(roots, 0)
         pending = list(waiting)
         while pending:
-            for edge in pending.pop().edges:
+            source = pending.pop()
+            if isinstance(source, CopySlices):
+                self.steps.add(source.step)
+            for edge in source.edges:
                 if edge is not None:
                     node = edge[0]
                     if node not in waiting:
@@ -92,38 +105,42 @@ class Walk:
 
     def run(self) -> None:
         enabled, quiet = mode.enabled, mode.is_quiet
+        mode.walk = self
         try:
             while self.heap:
                 if mode.enabled is not self.records:
                     mode.turn(self.records)
                 mode.is_quiet = False
                 self.step(heapq.heappop(self.heap)[2])
+            for node in self.late:
+                node.release()
         finally:
             mode.turn(enabled)
             mode.is_quiet = quiet
+            mode.walk = self.outer
 
     def step(self, node: Node) -> None:
         """Run one node, and pass its gradients on to the next ones."""
         check_time()
         grads = self.arrived.pop(node, None) or [None] * node.results
         runs = self.useful is None or node in self.useful
-        before = list(grads)
-        self.hook(node, grads)
-        for number in self.inputs.get(node, ()):
-            found = before[number] if runs else grads[number]  # as in PyTorch
-            if found is not None:
-                self.captured[node, number] = found
-        del before
-        if isinstance(node, AccumulateGrad):
-            if self.useful is None or self.accumulates and node in self.inputs:
-                self.captured.pop((node, 0), None)  # frees a reference, so the leaf may keep it
-                node.apply(grads, [])
-            return
+        if self.accumulates and node in self.inputs:
+            runs = True
+        elif runs and node in self.inputs:
+            self.capture(node, grads)  # before hooks, as in PyTorch
+        if runs or node in self.inputs:
+            self.hook(node, grads)
         made: Sequence[Tensor | None] = ()
-        if runs and any(g is not None for g in grads):
+        if runs:
+            self.hook_before(node, grads)
+            if isinstance(node, AccumulateGrad):
+                self.take(node, grads)
+                return
             made = self.apply(node, grads)
-        elif runs:
-            made = [None] * len(node.edges)
+        elif node in self.inputs:
+            self.capture(node, grads)
+            if isinstance(node, AccumulateGrad):
+                return
         for k, edge in enumerate(node.edges):
             if edge is None:
                 continue
@@ -135,14 +152,35 @@ class Walk:
             if not self.waiting[target]:
                 self.push(target)
 
+    def runs(self, node: Node) -> bool:
+        """Whether the pass comes to a node, and computes its gradients."""
+        return node in self.waiting and self.is_wanted(node)
+
     def is_wanted(self, node: Node) -> bool:
         return self.useful is None or node in self.useful or node in self.inputs
 
+    def capture(self, node: Node, grads: list[Tensor | None]) -> None:
+        """Keep the gradients of a node's outputs that are asked for."""
+        for number in self.inputs[node]:
+            found = grads[number]
+            if found is not None:
+                self.captured[node, number] = found
+
+    def take(self, leaf: AccumulateGrad, grads: list[Tensor | None]) -> None:
+        """Add the gradient of a leaf to its `grad`, and call the hooks of its node."""
+        if not leaf.after:
+            accumulate(leaf.variable, grads[0])
+            return
+        given = tuple(grads)
+        accumulate(leaf.variable, grads[0])
+        for hook in list(leaf.after.values()):
+            hook((), given)
+
     def hook(self, node: Node, grads: list[Tensor | None]) -> None:
-        """Call the hooks of a node's output tensors, and its pre-hooks."""
+        """Call the hooks of a node's output tensors."""
         if isinstance(node, AccumulateGrad):
             state = node.variable._autograd
-            if state is not None and state.hooks and self.is_wanted(node):
+            if state is not None and state.hooks:
                 grads[0] = run_hooks(state.hooks, grads[0])
             return
         if node.tensor_hooks:
@@ -152,6 +190,9 @@ class Walk:
             for number, keep in node.kept.items():
                 if grads[number] is not None:
                     keep(grads[number])
+
+    def hook_before(self, node: Node, grads: list[Tensor | None]) -> None:
+        """Call the pre-hooks of a node."""
         if node.before:
             for hook in list(node.before.values()):
                 result = hook(tuple(grads))
@@ -160,12 +201,27 @@ class Walk:
 
     def apply(self, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
-        made = node.apply(list(grads), wanted)
+        self.current = node
+        try:
+            made: Sequence[Tensor | None] = [None] * len(wanted)
+            if any(g is not None for g in grads):
+                made = node.apply(list(grads), wanted)
+            if mode.anomaly:
+                check(node, made)
+        except Exception:
+            if mode.anomaly is not None:
+                tell(node)
+            raise
+        finally:
+            self.current = None
         if node.after:
             for hook in list(node.after.values()):
                 result = hook(tuple(made), tuple(grads))
                 if result is not None:
                     made = list(result) if isinstance(result, (tuple, list)) else [result]
         if not self.keeps:
-            node.release()
+            if node in self.steps or isinstance(node, CopySlices) and node.step in self.waiting:
+                self.late.append(node)
+            else:
+                node.release()
         return made

@@ -58,7 +58,9 @@ for _text, _f in {
     "aten::is_set_to(Tensor self, Tensor tensor) -> bool": lambda x, y: is_set_to(x, y),
     "aten::is_conj(Tensor self) -> bool": lambda x: False,
     "aten::is_neg(Tensor self) -> bool": lambda x: False,
-    "aten::is_inference(Tensor self) -> bool": lambda x: False,
+    "aten::is_inference(Tensor self) -> bool": lambda x: (
+        x._autograd is not None and x._autograd.is_inference
+    ),
     "aten::is_pinned(Tensor self, Device? device=None) -> bool": lambda x, device: False,
     "aten::is_non_overlapping_and_dense(Tensor self) -> bool": is_dense,
     "aten::_shape_as_tensor(Tensor self) -> Tensor": lambda x: Tensor._wrap(

@@ -61,7 +61,8 @@ def is_not_negative(x: Tensor) -> Tensor:
 def power_exponent_gradient(grad: Tensor, x: Tensor, exponent: Tensor, result: Tensor) -> Tensor:
     """The gradient for the exponent; it is 0 where x is 0 and the exponent is not negative."""
     flat = (x == 0) & is_not_negative(exponent)
-    return grad * (result * torch.log(x)).masked_fill(flat, 0.0).conj()
+    slope = result * torch.log(x.to(dtype=result.dtype))  # complex for complex exponents
+    return grad * slope.masked_fill(flat, 0.0).conj()
 
 
 def number_power_gradient(grad: Tensor, base: Number, exponent: Tensor, result: Tensor) -> Tensor:

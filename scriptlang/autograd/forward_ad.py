@@ -14,8 +14,8 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from .ops.derivatives import forward, tangents
-from .tensors import Tensor
+from ..ops.derivatives import forward, tangents
+from ..tensors import Tensor
 
 __all__ = [
     "UnpackedDualTensor",

@@ -1,0 +1,5 @@
+"""The names of torch.autograd.grad_mode: whether computations of a thread are recorded."""
+
+from ..grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]

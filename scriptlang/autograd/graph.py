@@ -1,0 +1,70 @@
+"""The names of torch.autograd.graph: nodes and edges, and hooks of what is saved for backward."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ..ops.calling.current import mode
+from ..ops.derivatives.edges import (
+    GradientEdge,
+    get_gradient_edge,
+    increment_version,
+    register_multi_grad_hook,
+)
+from ..ops.derivatives.mutation import allow_mutation_on_saved_tensors
+from ..ops.derivatives.nodes import Node
+from ..tensors import Tensor
+
+__all__ = [
+    "GradientEdge",
+    "Node",
+    "allow_mutation_on_saved_tensors",
+    "disable_saved_tensors_hooks",
+    "get_gradient_edge",
+    "increment_version",
+    "register_multi_grad_hook",
+    "save_on_cpu",
+    "saved_tensors_hooks",
+]
+
+
+class saved_tensors_hooks:
+    """A context in which nodes keep what `pack_hook` makes of the tensors that they save.
+
+    `unpack_hook` makes the tensor again, when backward needs it. Of nested contexts the innermost
+    counts. What programs of the native engine save is not given to the hooks.
+    """
+
+    def __init__(
+        self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]
+    ) -> None:
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        if mode.refusal is not None:
+            raise RuntimeError(mode.refusal)
+        mode.hooks = (*mode.hooks, (self.pack_hook, self.unpack_hook))
+
+    def __exit__(self, *raised: Any) -> None:
+        mode.hooks = mode.hooks[:-1]
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A context in which nodes keep copies of what they save; there are no devices but the CPU."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
+        super().__init__(lambda tensor: tensor.cpu(), lambda packed: packed)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A context in which `saved_tensors_hooks` raises RuntimeError with this message."""
+    if mode.hooks and mode.refusal is None:
+        raise RuntimeError(error_message)
+    before, mode.refusal = mode.refusal, error_message
+    try:
+        yield
+    finally:
+        mode.refusal = before

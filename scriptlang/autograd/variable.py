@@ -1,0 +1,27 @@
+"""`Variable`, which tensors that require gradients were, before tensors could."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops.calling import functions
+from ..tensors import Tensor
+
+
+class VariableMeta(type):
+    """Every tensor is an instance of Variable."""
+
+    def __instancecheck__(cls, other: Any) -> bool:
+        return isinstance(other, Tensor)
+
+
+class Variable(metaclass=VariableMeta):
+    """`Variable(tensor)` gives another tensor over the same memory, without its history."""
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: Any = None) -> Any:
+        if data is None:
+            data = functions.empty([0])
+        if not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        made = data.detach()
+        return made.requires_grad_() if requires_grad else made

@@ -1,0 +1,217 @@
+"""The transforms of scriptlang.func that go forward: jvp, jacfwd and linearize."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from .batching import check_randomness
+from .grad_mode import enable_grad
+from .ops.calling import functions
+from .ops.calling.current import mode
+from .ops.derivatives.forward import entered
+from .ops.derivatives.state import needs
+from .ops.derivatives.tangents import Level, dual, plain, primal_of, suited, tangent_of
+from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
+from .tensors import Tensor
+from .transform_checks import (
+    JVP,
+    check_inputs,
+    check_outputs,
+    check_real,
+    filled,
+    flat,
+    form,
+    places_of,
+    split_aux,
+)
+
+
+def jvp(
+    func: Callable[..., Any],
+    primals: tuple[Any, ...],
+    tangents: tuple[Any, ...],
+    *,
+    strict: bool = False,
+    has_aux: bool = False,
+) -> tuple[Any, ...]:
+    """Return (the result of `func`, its derivative in the direction of the tangents).
+
+    tangents: in the structure and shapes of the arguments. strict: raise RuntimeError if a result
+    does not depend on the arguments; otherwise its derivative is 0.
+    """
+    if not isinstance(primals, tuple):
+        raise RuntimeError(
+            f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
+        )
+    if form(primals) != form(tangents):
+        raise RuntimeError(
+            f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
+            "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
+            f"{form(primals)} and tangents with structure {form(tangents)}"
+        )
+    check_inputs(flat(primals))
+    for t in flat(tangents):
+        if not isinstance(t, Tensor):
+            raise RuntimeError(f"{JVP}: Expected tangents to only contain Tensors, got {type(t)}")
+    with entered() as level:
+        given = iter(flat(tangents))
+        args = tuple(with_tangents(x, given, level) for x in primals)
+        output, aux = split_aux(func(*args), has_aux, JVP)
+        check_outputs(output, JVP)
+        found = [tangent_of(y, level) for y in flat(output)]
+        if strict and any(t is None for t in found):
+            raise RuntimeError(
+                "jvp(f, primals, tangents, strict=True): The output of f is independent of the "
+                "inputs. This is not allowed with strict=True."
+            )
+        return (*apart(output, found, level), *(without(a, level) for a in aux))
+
+
+def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..., Any]]:
+    """Return (the result of `func`, a function of tangents that returns its derivative).
+
+    The function is called once: it is recorded, and what goes back is recorded, too, which is
+    linear. So many directions take less than so many calls of `jvp`.
+    """
+    check_inputs(flat(primals))
+    keeps = mode.enabled
+    with enable_grad():
+        args, leaves = with_leaves(primals, list(range(len(primals))))
+        output = func(*args)
+        check_outputs(output, JVP)
+        outputs = [y for y in flat(output) if needs(y)]
+        weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+        back = by_leaves(outputs, leaves, weights, True)
+    records = keeps and is_followed(flat(output), leaves)
+
+    def push(*tangents: Any) -> Any:
+        if form(primals) != form(tangents):
+            raise RuntimeError(
+                f"the tangents have another structure than the primals: {form(tangents)}, not "
+                f"{form(primals)}"
+            )
+        given = [suited(x, t) for x, t in zip(flat(primals), flat(tangents))]
+        chosen = [(g, t) for g, t in zip(back, given) if needs(g)]
+        with enable_grad():
+            wants = records or any(map(needs, given))
+            gs, ts = [g for g, _ in chosen], [t for _, t in chosen]
+            found = iter(by_leaves(gs, weights, ts, wants))
+        zeros = functions.zeros_like
+        made = [next(found) if needs(y) else zeros(y) for y in flat(output)]
+        return filled(output, iter(made))
+
+    return output if records else filled(output, map(plain, flat(output))), push
+
+
+def with_tangents(value: Any, given: Any, level: Level) -> Any:
+    """The value with tensors that carry the given tangents."""
+    return filled(value, (dual(x, level, suited(x, next(given))) for x in flat(value)))
+
+
+def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, Any]:
+    """The result of a function without its tangents, and these, zeros for None."""
+    seen = [primal_of(y, level) for y in flat(output)]
+    made = [functions.zeros_like(y) if t is None else t for y, t in zip(seen, found)]
+    return filled(output, iter(seen)), filled(output, iter(made))
+
+
+def without(value: Any, level: Level) -> Any:
+    """A value in which tensors have no tangents of a level."""
+    if isinstance(value, Tensor):
+        return primal_of(value, level)
+    if isinstance(value, dict):
+        return {k: without(v, level) for k, v in value.items()}
+    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
+        return type(value)(without(v, level) for v in value)
+    return value
+
+
+def jacfwd(
+    func: Callable[..., Any],
+    argnums: int | tuple[int, ...] = 0,
+    has_aux: bool = False,
+    *,
+    randomness: str = "error",
+) -> Callable[..., Any]:
+    """Like `jacrev`, but column by column, which is better for more results than arguments.
+
+    The function is called for each element of the arguments.  randomness: as that of `vmap`; here
+    each call draws numbers of its own.
+    """
+    check_randomness(randomness)
+
+    @wraps(func)
+    def run(*args: Any, **kwargs: Any) -> Any:
+        places = places_of(argnums, len(args))
+        structure = [args[k] for k in places]
+        inputs = flat(structure)
+        check_real(inputs, "jacfwd", "inputs")
+        check_inputs(inputs)
+        columns = Columns(func, args, kwargs, places, inputs, has_aux)
+        return columns.assembled(isinstance(argnums, int))
+
+    return run
+
+
+class Columns:
+    """A Jacobian column by column: each is a call in forward mode.
+
+    output, aux: what the last call gave.
+    """
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        places: list[int],
+        inputs: list[Tensor],
+        has_aux: bool,
+    ) -> None:
+        self.func, self.args, self.kwargs = func, args, kwargs
+        self.places, self.inputs, self.has_aux = places, inputs, has_aux
+        self.output: Any = None
+        self.aux: list[Any] = []
+
+    def column(self, k: int, unit: Tensor | None) -> list[Tensor]:
+        """The derivatives of the results in the direction `unit` of input k."""
+        with entered() as level:
+            made = iter(
+                dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
+                for i, x in enumerate(self.inputs)
+            )
+            given = list(self.args)
+            for place in self.places:
+                given[place] = filled(self.args[place], made)
+            result = self.func(*given, **self.kwargs)
+            output, aux = split_aux(result, self.has_aux, JVP)
+            check_outputs(output, JVP)
+            check_real(flat(output), "jacfwd", "outputs")
+            found = [tangent_of(y, level) for y in flat(output)]
+            self.output, tangents = apart(output, found, level)
+            self.aux = [without(a, level) for a in aux]
+            return flat(tangents)
+
+    def assembled(self, is_single: bool) -> Any:
+        columns: list[list[list[Tensor]]] = []
+        for k, x in enumerate(self.inputs):
+            units = functions.eye(x.numel(), dtype=x.dtype).unbind(0)
+            columns.append([self.column(k, unit) for unit in units])
+        if not any(columns):
+            self.column(0, None)
+        rows = [
+            [joined(y, x, [made[i] for made in column]) for x, column in zip(self.inputs, columns)]
+            for i, y in enumerate(flat(self.output))
+        ]
+        structure = [self.args[k] for k in self.places]
+        return assembled(self.output, structure, is_single, rows, self.aux)
+
+
+def joined(y: Tensor, x: Tensor, columns: list[Tensor]) -> Tensor:
+    """The derivatives of y by x, from those by each element of x."""
+    size = list(y.shape) + list(x.shape)
+    if not columns:
+        return functions.zeros(size, dtype=y.dtype)
+    return functions.stack(columns, -1).reshape(size)

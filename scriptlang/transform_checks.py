@@ -1,0 +1,118 @@
+"""What the transforms of scriptlang.func check of arguments and results, and nested containers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .tensors import Tensor
+
+JVP = "jvp(f, primals, tangents)"
+VJP = "vjp(f, *primals)"
+GRAD = "grad_and_value(f)(*args)"
+
+
+def places_of(argnums: Any, count: int) -> list[int]:
+    """The places of the arguments to differentiate by, of so many.  Raises RuntimeError."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    if argnums == ():
+        raise RuntimeError("argnums must be non-empty")
+    made: list[int] = []
+    for k in argnums if isinstance(argnums, tuple) else (argnums,):
+        if not isinstance(k, int):
+            raise RuntimeError(f"argnum must be int, got: {type(k)}")
+        if not -count <= k < count:
+            raise RuntimeError(f"Got argnum={k}, but only {count} positional inputs")
+        made.append(k % count)
+    if len(set(made)) != len(made):
+        raise RuntimeError(f"argnums elements must be unique, got {tuple(made)}")
+    return made
+
+
+def split_aux(result: Any, has_aux: bool, name: str) -> tuple[Any, list[Any]]:
+    """Split what a function returns into (result, [aux] or []).  Raises RuntimeError."""
+    if not has_aux:
+        return result, []
+    if not (isinstance(result, tuple) and len(result) == 2):
+        raise RuntimeError(
+            f"{name}: output of function f should be a tuple: (output, aux) if has_aux is True"
+        )
+    for part in flat(result[1]):
+        if not isinstance(part, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(part)}")
+    return result[0], [result[1]]
+
+
+def check_outputs(output: Any, name: str) -> None:
+    """Raise RuntimeError if a function's result has no tensors, or something else."""
+    parts = flat(output)
+    if not parts or parts == [None]:
+        raise RuntimeError(
+            f"{name}: Expected f to be a function that has non-empty output (got output = {parts})"
+        )
+    for y in parts:
+        if not isinstance(y, Tensor):
+            raise RuntimeError(
+                f"{name}: expected f(*primals) to return only tensors, got unsupported type "
+                f"{type(y)}"
+            )
+
+
+def check_real(tensors: Sequence[Any], name: str, what: str) -> None:
+    """Raise RuntimeError if one of the tensors is complex."""
+    for k, x in enumerate(tensors):
+        if isinstance(x, Tensor) and x.dtype.kind == "c":
+            raise RuntimeError(
+                f"{name}: Expected all {what} to be real but received complex tensor at flattened "
+                f"input idx: {k}"
+            )
+
+
+def check_inputs(values: list[Any]) -> None:
+    """Raise RuntimeError or ValueError if one cannot differentiate by these."""
+    if not values:
+        raise RuntimeError(f"{JVP}: Expected primals to contain at least one Tensor.")
+    for x in values:
+        if not isinstance(x, Tensor):
+            raise RuntimeError(f"{JVP}: Expected primals to only contain Tensors, got {type(x)}")
+        if x.dtype.kind not in "fc":
+            raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
+
+
+def flat(value: Any) -> list[Any]:
+    """What containers hold, those inside of others included."""
+    if isinstance(value, dict):
+        value = value.values()
+    elif not isinstance(value, (list, tuple)):
+        return [value]
+    return [t for v in value for t in flat(v)]
+
+
+def filled(structure: Any, found: Any) -> Any:
+    """What an iterator gives, in the structure of a value."""
+    if isinstance(structure, Tensor):
+        return next(found)
+    if isinstance(structure, dict):
+        return {k: filled(v, found) for k, v in structure.items()}
+    parts = [filled(v, found) for v in structure]
+    return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+
+
+def form(value: Any) -> Any:
+    """How containers are nested in a value; what is in them is "*"."""
+    if isinstance(value, dict):
+        return {k: form(v) for k, v in value.items()}
+    if isinstance(value, (list, tuple)):
+        return type(value)(form(v) for v in value)
+    return "*"
+
+
+def shaped(output: Any, parts: Any) -> Any:
+    """The blocks in the structure of the function's result."""
+    if isinstance(output, Tensor):
+        return next(parts)
+    if isinstance(output, dict):
+        return {k: shaped(v, parts) for k, v in output.items()}
+    made = [shaped(v, parts) for v in output]
+    return made if isinstance(output, list) else tuple(made)

@@ -1,0 +1,90 @@
+"""scriptlang.func: what transforms see of their surroundings, and what they refuse."""
+
+from __future__ import annotations
+
+import pytest
+
+import scriptlang
+from scriptlang import func, nn
+
+# What transforms see of what is around them; expected values are PyTorch's.
+
+
+def test_gradients_have_the_history_of_what_the_function_captures():
+    w = scriptlang.tensor(3.0, requires_grad=True)
+    g = func.grad(lambda x: w * x**2)(scriptlang.tensor(2.0))
+    g.backward()
+    assert w.grad.item() == 4.0
+
+
+def test_what_is_computed_under_no_grad_is_constant_for_transforms_around():
+    def f(x):
+        with scriptlang.no_grad():
+            shift = func.grad(lambda t: 0.25 * t**4)(x)
+        return x**3 - shift
+
+    assert func.grad(f)(scriptlang.tensor(1.5)).item() == pytest.approx(6.75)
+    x = scriptlang.tensor(2.0, requires_grad=True)
+    with scriptlang.no_grad():
+        value, back = func.vjp(lambda t: t**2, x)
+        assert not value.requires_grad and not back(scriptlang.tensor(1.0))[0].requires_grad
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: func.grad(cubes, argnums=3)(x), "Got argnum=3, but only 1 positional inputs"),
+        (lambda x: func.jacrev(cubes, argnums=())(x), "argnums must be non-empty"),
+        (lambda x: func.jacfwd(cubes, argnums=0.0)(x), "argnums must be int or Tuple"),
+        (lambda x: func.grad(cubes, argnums=(0, 0))(x), "argnums elements must be unique"),
+        (lambda x: func.grad(cubes, has_aux=True)(x), "output of function f should be a tuple"),
+        (lambda x: func.vjp(lambda t: None, x), "function that has non-empty output"),
+        (lambda x: func.vjp(lambda t: [t, t], x)[1](x), "pytree structure of cotangents"),
+        (lambda x: func.jacrev(cubes)(x.to(scriptlang.complex64)), "Expected all inputs to be re"),
+        (lambda x: func.jvp(cubes, (x,), (1.0,)), "Expected tangents to only contain Tensors"),
+    ],
+)
+def test_transforms_check_what_they_are_given(call, text):
+    with pytest.raises(RuntimeError, match=text):
+        call(scriptlang.ones(2))
+
+
+def cubes(x):
+    return (x**3).sum()
+
+
+def test_a_module_is_called_with_other_parameters():
+    layer = nn.Linear(2, 1)
+    own = layer.weight
+    weight = scriptlang.ones(1, 2, requires_grad=True)
+    y = func.functional_call(layer, {"weight": weight}, scriptlang.ones(2))
+    assert y.item() == pytest.approx(2 + layer.bias.item()) and layer.weight is own
+    y.sum().backward()
+    assert weight.grad.tolist() == [[1.0, 1.0]] and own.grad is None
+    with pytest.raises(RuntimeError, match="Missing key"):
+        func.functional_call(layer, {"weight": weight}, scriptlang.ones(2), strict=True)
+
+
+def test_several_modules_at_once():
+    layers = [nn.Linear(2, 1) for _ in range(3)]
+    parameters, buffers = func.stack_module_state(layers)
+    assert parameters["weight"].shape == (3, 1, 2) and buffers == {}
+    x = scriptlang.randn(2)
+    found = func.vmap(lambda p: func.functional_call(layers[0], p, x))(parameters)
+    own = [layer(x).item() for layer in layers]
+    assert found[:, 0].tolist() == pytest.approx(own)
+
+
+def test_a_function_may_go_forward_in_its_own_forward():
+    class Sine(scriptlang.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return -func.jvp(scriptlang.cos, (x,), (scriptlang.ones_like(x),))[1]
+
+        @staticmethod
+        def backward(ctx, g):
+            return g * ctx.saved_tensors[0].cos()
+
+    x = scriptlang.tensor(0.5, requires_grad=True)
+    assert Sine.apply(x).item() == pytest.approx(0.479426, rel=1e-5)
