@@ -45,10 +45,13 @@ def straight_result(
     """The result of a call by the function's straight graph (STRAIGHT).
 
     It is NotImplemented if there is no such graph, if the call has limits, or if the caller wants
-    gradients of the arguments, so that the call has to be recorded.
+    gradients of the arguments, so that the call has to be recorded, unless its results have no
+    history anyhow.
     """
     straight = function.attributes.get(STRAIGHT)
-    if straight is None or limits is not None or not mode.enabled or is_wanted(args, kwargs):
+    if straight is None or limits is not None or not mode.enabled:
+        return NotImplemented
+    if open_levels or not straight.is_closed and is_wanted(args, kwargs):
         return NotImplemented
     return straight(engine, args, kwargs)
 
@@ -120,11 +123,12 @@ class Trainable:
         )
 
     def given(self, obj: ScriptObject) -> list[Tensor]:
-        """The tensors inside an object that were handed to Python."""
+        """The tensors inside an object, if one of them was handed to Python: who has one can get
+        the others, and their gradients."""
         found = self.known.get(obj)
         if found is None:
-            tensors = (t for t in walk(obj) if isinstance(t, Tensor))
-            found = self.known[obj] = [t for t in tensors if is_given(t)]
+            tensors = [t for t in walk(obj) if isinstance(t, Tensor)]
+            found = self.known[obj] = tensors if any(map(is_given, tensors)) else []
         return found
 
     def has(self, obj: ScriptObject) -> bool:

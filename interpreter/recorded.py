@@ -17,7 +17,7 @@ from ..objects import ScriptObject
 from ..ops.calling.current import calls
 from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
-from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node
+from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node, turned
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
@@ -99,9 +99,14 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
     values: all arguments, in order.  limits: from `native_limits`.  wrap: see ProgramNode.
     """
     wanted = dict.fromkeys(wanted_in(values)) if mode.enabled else {}
-    is_leaf = [node_of(t) is None for t in wanted]
+    told: list[Tensor] = [*wanted]
+    is_leaf: list[bool | None] = [node_of(t) is None for t in wanted]
+    if turned:  # objects of the engine have the flags that these tensors had
+        flags = list(turned.values())
+        told += flags
+        is_leaf += [None] * len(flags)
     result, (record, inputs, outputs, written, required) = wrap(
-        lambda: program.program.record(program.name, values, list(wanted), is_leaf, *limits)
+        lambda: program.program.record(program.name, values, told, is_leaf, *limits)
     )
     for t in required:
         t.requires_grad_()

@@ -101,6 +101,10 @@ Recording::Recording(nb::list wanted, nb::list leaves) {
   for (size_t k = 0; k < nb::len(wanted); ++k) {
     nb::object tensor = nb::borrow(wanted[k]);
     Tensor t = ToNative().tensor(tensor);
+    if (leaves[k].is_none()) {
+      turned_.emplace(t.raw(), std::move(t));
+      continue;
+    }
     wanted_.emplace(tensor.ptr(), nb::cast<bool>(leaves[k]));
     by_memory_.emplace(t.raw(), std::make_pair(std::move(tensor), t));
   }
@@ -134,7 +138,16 @@ void Recording::add_input(nb::object tensor, const Tensor& t) {
 
 // Finds the wanted Tensors that have the memory and shape of tensors inside a value.
 void Recording::find(const Value& value) {
+  const auto turn = [&](const Tensor& t) {
+    auto [first, last] = turned_.equal_range(t.raw());
+    for (auto it = first; it != last; ++it) {
+      const Tensor& now = it->second;
+      if (now.sizes() != t.sizes() || now.strides() != t.strides()) continue;
+      t.impl()->requires_grad = now.requires_grad();
+    }
+  };
   walk(value, [&](const Value& inside) {
+    if (!turned_.empty() && inside.is_tensor()) turn(inside.as_tensor());
     if (inside.is_tensor() && inside.as_tensor().requires_grad()) {
       const Tensor& t = inside.as_tensor();
       auto [first, last] = by_memory_.equal_range(t.raw());

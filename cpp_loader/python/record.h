@@ -35,7 +35,8 @@ struct Record {
 // Makes the Record of a call.
 class Recording {
  public:
-  // wanted: the Tensors whose gradients are wanted; leaves: whether each is a leaf.
+  // wanted: the Tensors whose gradients are wanted; leaves: whether each is a leaf. None for one that
+  // only tells whether it requires a gradient, which objects of the engine may have otherwise.
   Recording(nb::list wanted, nb::list leaves);
 
   // Finds the inputs among the Tensors that were converted, and in objects of the engine. It is
@@ -56,6 +57,7 @@ class Recording {
   std::unordered_map<PyObject*, bool> wanted_;  // -> is a leaf; by_memory_ keeps the Tensors alive
   std::vector<std::pair<nb::object, Tensor>> given_;
   std::unordered_multimap<const void*, std::pair<nb::object, Tensor>> by_memory_;
+  std::unordered_multimap<const void*, Tensor> turned_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
   std::vector<Value> objects_;                    // the objects that were passed

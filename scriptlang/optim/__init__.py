@@ -16,5 +16,6 @@ from .algorithms import AdamW as AdamW
 from .algorithms import RMSprop as RMSprop
 from .lbfgs import LBFGS as LBFGS
 from .optimizer import Optimizer as Optimizer
+from .training import compile_steps as compile_steps
 from .training import optimizer_of as optimizer_of
 from .training import training_step as training_step

@@ -16,6 +16,7 @@ from ..api import script
 from ..nn import Module
 from ..nn.utils import clip_grad
 from ..ops.calling import functions as torch
+from ..programs.ahead.steps import let_steps_be_straight
 from ..programs.module import ScriptFunction, ScriptModule
 from ..programs.module_state import place_of
 from ..programs.scripting import define_methods
@@ -118,7 +119,21 @@ def training_step(
         targets = arguments_of(function or made.loss.forward)[1:]
     text = step_text(inputs, targets, groups, function is not None, limits)
     define_methods(made, text + rates_text(len(groups)), names)
+    let_steps_be_straight(made)
     return made
+
+
+def compile_steps(step: ScriptModule) -> ScriptModule:
+    """Let a loaded training program make straight graphs of its steps, as `training_step` does.
+
+    Returns the module itself. A step is then one graph of forward, backward and update, made at the
+    first call with inputs of a kind. Raises ValueError for a module that `training_step` did not
+    make.
+    """
+    if not hasattr(step, "optimizer") or not hasattr(step.optimizer, "kind"):
+        raise ValueError("compile_steps takes what training_step made, or an archive of that")
+    let_steps_be_straight(step)
+    return step
 
 
 def new_module(name: str) -> Any:

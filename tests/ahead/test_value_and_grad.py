@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import scriptlang
-from scriptlang import value_and_grad
+from scriptlang import aot_backward, value_and_grad
 
 torch = pytest.importorskip("torch")
 pytestmark = pytest.mark.oracle
@@ -322,6 +322,86 @@ def test_parameters_of_a_module(engine):
     value = model(x, args[1])
     grads = torch.autograd.grad(value, [model.last.bias, x, model.scale])
     equal(by(*map(ours, args))[1], list(grads))
+
+
+class Recurrent(torch.nn.Module):
+    """Layers and lists that keep their weights in containers."""
+
+    def __init__(self):
+        super().__init__()
+        self.lstm = torch.nn.LSTM(4, 3, 2)
+        self.gru = torch.nn.GRU(3, 3)
+        self.scales = torch.nn.ParameterList([torch.ones(3), torch.full((3,), 0.5)])
+
+    def forward(self, x):
+        y, _ = self.gru(self.lstm(x)[0])
+        for scale in self.scales:
+            y = (y * scale).tanh()
+        return y.sum()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_parameters_in_containers(engine):
+    torch.manual_seed(0)
+    model, x = Recurrent(), torch.randn(5, 2, 4)
+    program = scriptlang.script(Recurrent(), engine=engine)
+    with scriptlang.no_grad():
+        for p, q in zip(model.parameters(), program.parameters()):
+            q.copy_(ours(p.detach()))
+    both, step = value_and_grad(program, engine=engine), aot_backward(program, engine=engine)
+    for factor in (1.0, 0.5):
+        value = model(x)
+        grads = torch.autograd.grad(value, list(model.parameters()))
+        got, found = both(ours(x))
+        assert both.why(ours(x)) == step.why(ours(x)) == ""
+        assert list(found) == [n for n, _ in model.named_parameters()]
+        equal([got, found], [value, *grads])
+        program.zero_grad()
+        step(ours(x)).backward()
+        equal([p.grad for p in program.parameters()], list(grads))
+        with torch.no_grad(), scriptlang.no_grad():
+            for p, q in zip(model.parameters(), program.parameters()):
+                p.mul_(factor * 0.5)
+                q.mul_(factor * 0.5)
+
+
+def test_a_container_that_changes_is_another_kind():
+    program, x = scriptlang.script(Recurrent()), ours(torch.randn(2, 1, 4))
+    both = value_and_grad(program)
+    before = both(x)[0].item()
+    weights = program.lstm._object_.get("_flat_weights")
+    weights[0] = scriptlang.zeros_like(weights[0])
+    assert both(x)[0].item() != before
+    assert both(x)[0].item() == pytest.approx(program(x).item(), 1e-5)
+
+
+def test_buffers_are_written_in_place():
+    class Mean(torch.nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.register_buffer("mean", torch.zeros(3))
+            self.register_buffer("seen", torch.zeros(3))
+            self.register_buffer("kept", torch.zeros(3))
+
+        def forward(self, x):
+            y = x - self.seen
+            self.mean.mul_(0.9).add_(x.detach().mean(0), alpha=0.1)
+            self.seen.add_(1.0)
+            view = self.kept[1:]
+            self.kept.add_(2.0)
+            return (y * self.mean * view.sum()).sum()
+
+    model, x = Mean(), torch.randn(4, 3)
+    both = value_and_grad(scriptlang.script(Mean()), wrt="x")
+    text = str(both.found(both.bound((ours(x),), {}))[0].function.graph)
+    assert "aten::mul_(" in text  # of `mean`, whose operators begin with it
+    assert text.count("aten::add_(") >= 2
+    assert "aten::copy_(" not in text.replace("kept", "")
+    for _ in range(3):
+        leaf = x.clone().requires_grad_()
+        value = model(leaf)
+        (grad,) = torch.autograd.grad(value, [leaf])
+        equal(both(ours(x)), (value, grad))
 
 
 def test_parameters_are_read_when_it_is_called():

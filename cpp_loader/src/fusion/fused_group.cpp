@@ -16,6 +16,9 @@ namespace {
 
 constexpr int kMaxPlans = 32;          // cached per group
 constexpr int64_t kWorthPlan = 16384;  // elements; fewer are not worth an uncached plan
+// The same where only a number is another one at each call, such as the corrections of Adam: a plan
+// takes about as long as the operators on what stays in a cache.
+constexpr int64_t kWorthDriftingPlan = 1 << 19;
 
 // The names of operators that have the fact `fusible` (scriptlang/ops/facts.py), sorted.
 constexpr const char* kFusible[] = {
@@ -74,6 +77,25 @@ bool matches_key(const FusedPlan& plan, const Value* args, int count) {
   const int64_t *at = plan.key.data(), *end = at + plan.key.size();
   bool same = walk_key(args, count, [&](int64_t k) { return at != end && *at++ == k; });
   return same && at == end;
+}
+
+// Whether the arguments differ from those of the plan in numbers of the same types only.
+bool matches_but_numbers(const FusedPlan& plan, const Value* args, int count) {
+  size_t place = 0;
+  std::vector<int64_t> key;
+  walk_key(args, count, [&](int64_t k) { return key.push_back(k), true; });
+  if (key.size() != plan.key.size()) return false;
+  for (int i = 0; i < count; ++i) {
+    const bool is_tensor = args[i].is_tensor();
+    const size_t length = is_tensor ? 1 + 2 * size_t(args[i].as_tensor().dim()) : 2;
+    const size_t compared = is_tensor ? length : 1;
+    if (!std::equal(key.begin() + int64_t(place), key.begin() + int64_t(place + compared),
+                    plan.key.begin() + int64_t(place))) {
+      return false;
+    }
+    place += length;
+  }
+  return true;
 }
 
 }  // namespace
@@ -325,7 +347,9 @@ bool FusedGroup::run(Context& context, Value* args) {
     plan = add(make_plan(context, args));
   } else if (plan == nullptr) {
     // The cache is full, as shapes keep changing. An uncached plan pays off for large tensors only.
-    if (largest(args, count) < kWorthPlan) return false;
+    const FusedPlan* latest = latest_.load(std::memory_order_acquire);
+    const bool drifts = latest != nullptr && matches_but_numbers(*latest, args, count);
+    if (largest(args, count) < (drifts ? kWorthDriftingPlan : kWorthPlan)) return false;
     once = make_plan(context, args);
     plan = once.get();
   }

@@ -13,7 +13,7 @@ from ...tensors import Tensor
 from ..calling.current import calls, mode
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .recorder import activate
-from .state import is_leaf, needs, node_of, state_of, version_of
+from .state import is_leaf, needs, node_of, state_of, turned, version_of
 
 
 @record(frozen=True)
@@ -181,6 +181,8 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
         return self
     if requires_grad:
         activate()
+    elif self._requires_grad:
+        turned[id(self)] = self
     self._requires_grad = requires_grad
     return self
 

@@ -40,6 +40,10 @@ class Later:
 later = Later()
 
 
+turned: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
+"""By id, leaves whose `requires_grad` has been turned off at some time, and maybe on again."""
+
+
 class State:
     """Autograd metadata of one tensor.
 

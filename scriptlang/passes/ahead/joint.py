@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -15,24 +16,28 @@ from . import writes
 from .backward import differentiate
 from .evaluate import Evaluator
 from .partition import Partition, give, partition
-from .values import Module, NotStraight, Tensor, Unknown, mapped
+from .values import Module, NotStraight, Tensor, Unknown, mapped, parts
 
 
 class Joint(Evaluator):
     """The straight graph of a call.
 
     leaves: the tensors and floats among the arguments; they are the first inputs of the graph.
-    lifted: (object, attribute, tensor) of the tensors that are read from objects; they are the
-    inputs after the leaves. again: further attributes that hold a tensor of `lifted`.
-    wanted: the ids of those tensors that gradients are wanted for.
+    lifted: (object, attribute, value) of the tensors that are read from objects, and of floats
+    whose attributes are `changing`; they are the inputs after the leaves. Of a tensor in a
+    container, it is (container, index or key, tensor). again: further places that hold a tensor of
+    `lifted`. containers: attributes whose containers hold tensors. wanted: the ids of those tensors
+    that gradients are wanted for.
     result: the result of the program. outputs: how many of the graph's results belong to it.
     """
 
     def __init__(self, program: Graph, arguments: Sequence[Any], facts: Sequence[Any]) -> None:
         """arguments: run-time values. facts: the facts of each tensor among them, in order."""
         super().__init__(Graph(program.name))
-        self.lifted: list[tuple[ScriptObject, str, Constant]] = []
-        self.again: list[tuple[ScriptObject, str, int]] = []
+        self.lifted: list[tuple[Any, Any, Any]] = []
+        self.changing: frozenset[str] = frozenset()
+        self.again: list[tuple[Any, Any, int]] = []
+        self.containers: list[tuple[ScriptObject, str, Any]] = []
         self.places: dict[int, Tensor] = {}
         self.leaves: list[Any] = []
         self.wanted: set[int] = set()
@@ -67,19 +72,59 @@ class Joint(Evaluator):
         found = owner.found.get(name) if isinstance(owner, Module) else None
         if isinstance(found, ScriptObject):
             return Module(None, found)  # type: ignore[arg-type]
-        if not isinstance(found, Constant):
-            return super().attribute(owner, name, type)
+        if isinstance(found, Constant):
+            return self.held(owner.found, name, found)
+        if name in self.changing and builtins.type(found) is float:
+            return self.number(owner.found, name, found)
+        if has_tensors(found):
+            key = id(owner.found), name
+            if key not in self.attributes:
+                self.containers.append((owner.found, name, found))
+                self.attributes[key] = self.parts(found)
+            return self.attributes[key]
+        return super().attribute(owner, name, type)
+
+    def parts(self, container: Any) -> Any:
+        """A container of an object, such as the list of the weights of recurrent layers."""
+        if isinstance(container, dict):
+            return {key: self.part(container, key, part) for key, part in container.items()}
+        made = [self.part(container, i, part) for i, part in enumerate(container)]
+        return made if isinstance(container, list) else tuple(made)
+
+    def part(self, container: Any, key: Any, part: Any) -> Any:
+        if isinstance(part, Constant):
+            return self.held(container, key, part)
+        return self.parts(part) if has_tensors(part) else part
+
+    def held(self, owner: Any, name: Any, found: Constant) -> Tensor:
+        """The input for a tensor of an object, or of a container in one."""
         known = self.places.get(id(found))
         if known is None:
-            v = self.graph.block.add_parameter(T.TENSOR, name)
+            v = self.graph.block.add_parameter(T.TENSOR, name if isinstance(name, str) else "")
             known = self.places[id(found)] = self.tensor(v, found)
             known.active = id(found) in self.wanted
-            self.lifted.append((owner.found, name, found))
-        elif all((o, n) != (owner.found, name) for o, n, _ in self.lifted):
+            self.lifted.append((owner, name, found))
+        elif all(o is not owner or n != name for o, n, _ in self.lifted):
             at = next(i for i, (_, _, t) in enumerate(self.lifted) if t is found)
-            if (owner.found, name, at) not in self.again:
-                self.again.append((owner.found, name, at))
+            if all(o is not owner or n != name for o, n, _ in self.again):
+                self.again.append((owner, name, at))
         return known
+
+    def number(self, owner: ScriptObject, name: str, found: float) -> Unknown:
+        """An attribute that may have another value at the next call: an input of the graph."""
+        key = id(owner), name
+        if key not in self.attributes:
+            v = self.graph.block.add_parameter(T.FLOAT, name)
+            self.facts.put(v, self.facts.get(v))
+            self.attributes[key] = Unknown(v)
+            self.lifted.append((owner, name, found))
+        made: Unknown = self.attributes[key]
+        return made
+
+    def written_tensors(self) -> list[Constant]:
+        """The tensors of objects that the program writes."""
+        written = {id(t) for t, _ in self.outside if t.writes}
+        return [held for _, _, held in self.lifted if id(self.places.get(id(held))) in written]
 
     def run_program(self) -> Any:
         """Build the graph of the program itself."""
@@ -130,6 +175,13 @@ class Joint(Evaluator):
         self.outputs = len(results)
         results = [self.own(r) for r in (*results, *grads)]
         give(self.graph, [self.value(r) if isinstance(r, Tensor) else r.value for r in results])
+
+
+def has_tensors(value: Any) -> bool:
+    """Whether a value is a container with a tensor in it."""
+    return isinstance(value, (list, tuple, dict)) and any(
+        isinstance(part, Constant) for part in parts(value)
+    )
 
 
 def unpacked(graph: Graph) -> list[Value]:

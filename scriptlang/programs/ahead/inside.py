@@ -13,6 +13,7 @@ from typing import Any
 from ...interpreter.arguments import bind
 from ...interpreter.gradients import STRAIGHT
 from ...ir import Function
+from ...passes.ahead.joint import Joint
 from ...passes.shape_facts import TensorFacts
 from ...tensors import Tensor
 from .kinds import Kinds, Taped
@@ -33,32 +34,46 @@ class Inside(Ahead):
         """The result of a call; NotImplemented if the call has to be recorded."""
         known = None if kwargs else self.known(args)
         if known is not None:
-            return known.run([a for a in args if type(a) is Tensor])
+            return self.run(known, [a for a in args if type(a) is Tensor])
         values = bind(self.schema, args, kwargs)
         made, leaves = self.found(values)
         if isinstance(made, Taped):
             return NotImplemented
         self.remember(args, values, made)
+        return self.run(made, leaves)
+
+    def run(self, made: Straight, leaves: list[Any]) -> Any:
         return made.run(leaves)
 
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
         joint = self.joint(values, facts)
         template, outputs = templated(joint.result)
         joint.close(outputs)
+        return self.graph_of(joint, template)
+
+    def graph_of(self, joint: Joint, template: Any) -> Straight:
         return Straight(joint, template, self.function.name, self.engine)
 
 
 class Straights:
-    """An Inside for each engine that one function runs on."""
+    """An Inside for each engine that one function runs on.
+
+    is_closed: whether its results have no history, whoever wants gradients of what it is given.
+    """
+
+    is_closed = False
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.by_engine: dict[str, Inside] = {}
 
+    def of(self, engine: str) -> Inside:
+        return Inside(self.function, engine)
+
     def __call__(self, engine: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         inside = self.by_engine.get(engine)
         if inside is None:
-            inside = self.by_engine[engine] = Inside(self.function, engine)
+            inside = self.by_engine[engine] = self.of(engine)
         return inside.call(args, kwargs)
 
 

@@ -15,6 +15,7 @@ from ...ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
 from ...objects import ScriptObject
 from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
+from ...passes.ahead import in_place
 from ...passes.ahead import values as V
 from ...passes.ahead.again import recompute
 from ...passes.ahead.joint import Joint, check_scalar
@@ -222,16 +223,33 @@ class Straight:
         self.graph = joint.graph
         self.take_over()
         facts = {i: joint.facts.get(v) for i, v in enumerate(self.graph.inputs)}
-        self.function = runnable(self.graph, name, engine, joint.outputs, facts)
+        self.function = runnable(
+            self.graph, name, engine, joint.outputs, facts, len(joint.leaves)
+        )
         self.fill = filler(template)
 
     def take_over(self) -> None:
-        """Collect the tensors of objects, which are passed to the function at each call."""
-        self.lifted = [(obj, obj._slot(name), t) for obj, name, t in self.joint.lifted]
-        self.aliases = [alias(t) for _, _, t in self.lifted]
-        self.memory = [(t, a._storage, t._size) for (_, _, t), a in zip(self.lifted, self.aliases)]
+        """Collect what objects hold and the function gets at each call: tensors, and numbers that
+        may change.
+
+        Raises NotStraight if a tensor that is written shares memory with another of them.
+        """
+        everything = [(*slot_of(obj, name), value) for obj, name, value in self.joint.lifted]
+        self.numbers = [
+            (i, obj, slot)
+            for i, (obj, slot, value) in enumerate(everything)
+            if type(value) is float
+        ]
+        self.lifted = [held for held in everything if type(held[2]) is not float]
+        self.aliases: list[Any] = [
+            value if type(value) is float else alias(value) for _, _, value in everything
+        ]
         tensors = [t for _, _, t in self.lifted]
-        same = [(obj, obj._slot(name), tensors[at]) for obj, name, at in self.joint.again]
+        check_apart(tensors, self.joint.written_tensors())
+        storages = [a._storage for a in self.aliases if type(a) is not float]
+        self.memory = [(t, storage, t._size) for t, storage in zip(tensors, storages)]
+        same = [(*slot_of(obj, name), everything[at][2]) for obj, name, at in self.joint.again]
+        same += [(*slot_of(obj, name), value) for obj, name, value in self.joint.containers]
         self.lifted += same
         self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
 
@@ -268,7 +286,47 @@ class Straight:
             if type(leaf) is not float and (leaf._autograd is not None or leaf._requires_grad):
                 leaves = list(map(plain, leaves))
                 break
-        return self.fill(self.function(*leaves, *self.aliases))
+        held = self.aliases
+        if self.numbers:
+            held = held.copy()
+            for i, obj, slot in self.numbers:
+                held[i] = obj.slots[slot]
+        return self.fill(self.function(*leaves, *held))
+
+
+class Container:
+    """A list, tuple or dict in the place of an object: `slots` is it."""
+
+    __slots__ = ("slots",)
+
+    def __init__(self, slots: Any) -> None:
+        self.slots = slots
+
+
+def slot_of(owner: Any, name: Any) -> tuple[Any, Any]:
+    """(what has `slots`, which of them): of an attribute, or of an element of a container."""
+    if isinstance(owner, ScriptObject):
+        return owner, owner._slot(name)
+    return Container(owner), name
+
+
+def check_apart(tensors: Sequence[Tensor], written: Sequence[Tensor]) -> None:
+    """Raise NotStraight if one of the written tensors shares memory with another tensor."""
+    ranges = sorted(
+        (first, end, any(t is w for w in written)) for t in tensors for first, end in [place_of(t)]
+    )
+    for (_, end, one), (first, _, other) in zip(ranges, ranges[1:]):
+        if first < end and (one or other):
+            raise NotStraight("memory that is written belongs to two tensors")
+
+
+def place_of(t: Tensor) -> tuple[int, int]:
+    """The addresses of a tensor's first byte, and behind its last."""
+    first = t.data_ptr()
+    if 0 in t._size:
+        return first, first
+    reach = sum((n - 1) * step for n, step in zip(t._size, t.stride()))
+    return first, first + (reach + 1) * t.itemsize
 
 
 def plain(leaf: Any) -> Any:
@@ -327,17 +385,22 @@ def runnable(
     engine: str,
     outputs: int | None = None,
     facts: Mapping[int, Fact] | None = None,
+    leaves: int = 0,
 ) -> Any:
     """An optimised ScriptFunction for the graph.
 
     outputs: how many results belong to the program (the rest are gradients). facts: the facts of
-    inputs, by index; if both are given, values are recomputed where that saves memory.
+    inputs, by index; if both are given, values are recomputed where that saves memory. leaves: how
+    many of the inputs are arguments; the others belong to objects, and may be written in place.
     """
     own = graph.copy()
     pipeline.optimize(own)
     if fold_weights.run(own):
         pipeline.optimize(own)
     peephole.run_unrecorded(own)
+    if facts is not None:
+        given = {v: facts[i] for i, v in enumerate(own.inputs) if i in facts}
+        in_place.run(own, own.inputs[leaves:], propagate(own, given))
     fast = own.copy()
     if outputs is not None and facts is not None:
         given = {v: facts[i] for i, v in enumerate(fast.inputs) if i in facts}

@@ -1,0 +1,183 @@
+"""Training steps as straight graphs: what they give is what a step that records gives."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import scriptlang as sl
+from benchmarks import training as nets
+from scriptlang import nn, optim
+from scriptlang.interpreter.gradients import STRAIGHT
+
+ENGINES = ["python", "native"]
+
+
+def made(name="mlp", algorithm=optim.SGD, **options):
+    sl.manual_seed(2)
+    net, loss = nets.NETS[name].of(sl)
+    return optim.training_step(net, loss, algorithm(net.parameters(), lr=0.05, **options))
+
+
+def taped(step):
+    """The same step, without straight graphs."""
+    del step._type.methods["step"].attributes[STRAIGHT]
+    return step
+
+
+def run(step, batches, seed=5):
+    sl.manual_seed(seed)
+    return [step.step(sl.from_numpy(x), sl.from_numpy(y)).item() for x, y in batches]
+
+
+def graphs(step, engine="native"):
+    """The graphs that were made, by kind."""
+    kinds = step._type.methods["step"].attributes[STRAIGHT].by_engine[engine].kinds
+    return [*kinds.exact.values(), *(found for _, _, found in kinds.patterns)]
+
+
+@pytest.mark.parametrize("algorithm", [optim.SGD, optim.Adam])
+@pytest.mark.parametrize("name", nets.NETS)
+def test_all_nets_are_straight_and_train_as_recorded(name, algorithm):
+    batches = nets.batches(name, 4)
+    step, other = made(name, algorithm), taped(made(name, algorithm))
+    np.testing.assert_allclose(run(step, batches), run(other, batches), 1e-5)
+    assert [g.reason for g in graphs(step)] == [""]
+    for (key, mine), theirs in zip(step.state_dict().items(), other.state_dict().values()):
+        np.testing.assert_allclose(mine.numpy(), theirs.numpy(), 1e-4, 1e-6, err_msg=key)
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_a_loaded_step_is_compiled_on_request(engine, tmp_path):
+    batches = nets.batches("lstm", 3)
+    step = made("lstm", optim.AdamW)
+    step.save(tmp_path / "step.pt")
+    loaded = optim.compile_steps(sl.load(tmp_path / "step.pt", engine=engine))
+    np.testing.assert_allclose(run(loaded, batches), run(taped(step), batches), 1e-5)
+    assert [g.reason for g in graphs(loaded, engine)] == [""]
+    with pytest.raises(ValueError, match="compile_steps takes what training_step made"):
+        optim.compile_steps(sl.script(nn.Linear(2, 2)))
+
+
+def test_rates_are_inputs_of_the_graph():
+    batches = nets.batches("mlp", 6)
+    seen = []
+    for step in (made(), taped(made())):
+        losses = []
+        for k, batch in enumerate(batches):
+            step.set_lr([0.1 / (k + 1)])
+            losses += run(step, [batch], k)
+        seen.append(losses)
+    np.testing.assert_allclose(*seen, 1e-5)
+    step = made()
+    run(step, batches[:1])
+    step.set_lr([0.5])
+    run(step, batches[:1])
+    assert len(graphs(step)) == 1
+
+
+def test_other_options_make_another_graph():
+    batches = nets.batches("mlp", 2)
+    seen = []
+    for step in (made(momentum=0.5), taped(made(momentum=0.5))):
+        losses = run(step, batches)
+        getattr(step.optimizer, "0").momentum = 0.9
+        seen.append(losses + run(step, batches) + run(step, batches))
+    np.testing.assert_allclose(*seen, 1e-5)
+
+
+def test_a_frozen_parameter_is_an_error_until_it_moves_again():
+    batches = nets.batches("mlp", 2)
+    seen = []
+    for step in (made(), taped(made())):
+        losses = run(step, batches)
+        weight = step.get_parameter("module.1.weight")
+        before = weight.detach().clone()
+        weight.requires_grad_(False)
+        with pytest.raises(RuntimeError, match="differentiated Tensors does not require grad"):
+            run(step, batches)
+        assert (weight == before).all()
+        weight.requires_grad_(True)
+        losses += run(step, batches)
+        assert not (weight == before).all()
+        seen.append(losses)
+    np.testing.assert_allclose(*seen, 1e-5)
+
+
+def test_memory_that_changes_is_seen():
+    batches = nets.batches("mlp", 2)
+    seen = []
+    for step in (made(), taped(made())):
+        losses = run(step, batches)
+        with sl.no_grad():
+            step.get_parameter("module.1.weight").mul_(0.5)
+        losses += run(step, batches)
+        step.eval()
+        losses.append(step(sl.from_numpy(batches[0][0])).sum().item())
+        step.train()
+        weight = step.get_parameter("module.1.weight")
+        weight.data = weight.detach() * 2
+        seen.append(losses + run(step, batches))
+    np.testing.assert_allclose(*seen, 1e-5)
+
+
+def test_batches_of_other_sizes():
+    (x, y), seen = nets.batches("mlp", 1)[0], []
+    parts = [(x[:n], y[:n]) for n in (8, 5, 3, 8, 1, 6)]
+    for step in (made(), taped(made())):
+        seen.append(run(step, parts))
+    np.testing.assert_allclose(*seen, 1e-5)
+
+
+class Scaled(nn.Module):
+    def __init__(self, memory):
+        super().__init__()
+        self.first = nn.Parameter(sl.from_numpy(memory[:4]))
+        self.second = nn.Parameter(sl.from_numpy(memory[2:]))
+
+    def forward(self, x):
+        return (x * self.first * self.second).sum()
+
+
+def test_memory_of_two_parameters_is_recorded():
+    memories = np.ones(6, "float32"), np.ones(6, "float32")
+    steps = []
+    for memory in memories:
+        model = Scaled(memory)
+        step = optim.training_step(model, None, optim.SGD(model.parameters(), lr=0.1))
+        steps.append(step if not steps else taped(step))
+    for step in steps:
+        for _ in range(3):
+            step.step(sl.ones(4))
+    np.testing.assert_array_equal(*memories)
+    assert [g.reason for g in graphs(steps[0])] == [
+        "memory that is written belongs to two tensors"
+    ]
+
+
+def test_an_argument_that_is_a_part_of_the_module_is_recorded():
+    results = []
+    for take in (lambda s: s, taped):
+        model = Scaled(np.ones(8, "float32")[[0, 1, 2, 3, 4, 5, 6, 7]])
+        model.second = nn.Parameter(sl.ones(4))
+        step = take(optim.training_step(model, None, optim.SGD(model.parameters(), lr=0.1)))
+        step.step(sl.ones(4))
+        for _ in range(2):
+            step.step(model.first.detach())
+        results.append(model.first.tolist() + model.second.tolist())
+    assert results[0] == results[1]
+
+
+def test_what_elements_decide_is_recorded():
+    def loss(made: sl.Tensor, target: sl.Tensor) -> sl.Tensor:
+        if bool((made > 0).any()):
+            return (made * target).sum()
+        return (made - target).abs().sum()
+
+    seen = []
+    for take in (lambda s: s, taped):
+        sl.manual_seed(1)
+        model = nn.Linear(3, 2)
+        step = take(optim.training_step(model, loss, optim.SGD(model.parameters(), lr=0.1)))
+        seen.append([step.step(sl.ones(2, 3), sl.ones(2, 2)).item() for _ in range(4)])
+    assert seen[0] == seen[1]
