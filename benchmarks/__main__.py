@@ -1,7 +1,8 @@
 """`python -m benchmarks`: measure, print ratios, optionally write a page.
 
-Peers run under the interpreter given by --peers (an environment with torch, onnxruntime, openvino
-and numpy); scriptlang under this one.  `python -m benchmarks.prepare` makes the model files first.
+Peers run under the interpreter given by --peers (an environment with torch, onnxruntime, openvino,
+jax and numpy); scriptlang under this one.  `python -m benchmarks.prepare` makes the model files
+first.
 """
 
 from __future__ import annotations

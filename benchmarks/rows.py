@@ -76,6 +76,7 @@ def trained(net: str, optimizer: str) -> Row:
         Candidate("scriptlang, program", "train_scriptlang", options),
         Candidate("scriptlang, loop", "train_scriptlang", {**options, "form": "loop"}),
         Candidate("torch, eager", "train_torch", options, TORCH),
+        Candidate("JAX", "train_jax", options, TORCH),
     ]
     if net in ("mlp", "vae"):  # it compiles the others for minutes
         made.append(

@@ -203,9 +203,7 @@ def adam(p: Parameters, gradients: Parameters, state: Any) -> tuple[Parameters, 
     first = {k: 0.9 * first[k] + 0.1 * g for k, g in gradients.items()}
     second = {k: 0.999 * second[k] + 0.001 * g * g for k, g in gradients.items()}
     rate, scale = 1e-3 / (1 - 0.9**count), 1 - 0.999**count
-    made = {
-        k: v - rate * first[k] / (jnp.sqrt(second[k] / scale) + 1e-8) for k, v in p.items()
-    }
+    made = {k: v - rate * first[k] / (jnp.sqrt(second[k] / scale) + 1e-8) for k, v in p.items()}
     return made, (count, first, second)
 
 

@@ -19,7 +19,7 @@ class Product(nn.Module):
 
     @sl.jit.export
     def by_a(self, x: sl.Tensor) -> sl.Tensor:
-        found = torch.autograd.grad([(x * self.a * self.b).sum()], [self.a])[0]  # noqa: F821
+        found = torch.autograd.grad([(x * self.a * self.b).sum()], [self.a])[0]
         assert found is not None
         return found
 
@@ -50,7 +50,9 @@ def test_programs_that_ask_follow_the_flags(engine):
     for _ in range(2):
         assert program.by_a(x).tolist() == [2.0] * 3
         program.a.requires_grad_(False)
-        with pytest.raises(RuntimeError, match="One of the differentiated Tensors does not require"):
+        with pytest.raises(
+            RuntimeError, match="One of the differentiated Tensors does not require"
+        ):
             program.by_a(x)
         program.a.requires_grad_(True)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import copy
+
 import numpy as np
 import pytest
+from scriptlang.interpreter.gradients import STRAIGHT
 
 import scriptlang as sl
 from benchmarks import training as nets
 from scriptlang import nn, optim
-from scriptlang.interpreter.gradients import STRAIGHT
 
 ENGINES = ["python", "native"]
 
@@ -54,7 +56,10 @@ def test_a_loaded_step_is_compiled_on_request(engine, tmp_path):
     step.save(tmp_path / "step.pt")
     loaded = optim.compile_steps(sl.load(tmp_path / "step.pt", engine=engine))
     np.testing.assert_allclose(run(loaded, batches), run(taped(step), batches), 1e-5)
-    assert [g.reason for g in graphs(loaded, engine)] == [""]
+    (graph,) = graphs(loaded, engine)
+    assert graph.reason == ""
+    run(loaded, batches)
+    assert graphs(loaded, engine) == [graph]  # a list is read as a new one, of the same tensors
     with pytest.raises(ValueError, match="compile_steps takes what training_step made"):
         optim.compile_steps(sl.script(nn.Linear(2, 2)))
 
@@ -150,9 +155,7 @@ def test_memory_of_two_parameters_is_recorded():
         for _ in range(3):
             step.step(sl.ones(4))
     np.testing.assert_array_equal(*memories)
-    assert [g.reason for g in graphs(steps[0])] == [
-        "memory that is written belongs to two tensors"
-    ]
+    assert [g.reason for g in graphs(steps[0])] == ["memory that is written belongs to two tensors"]
 
 
 def test_an_argument_that_is_a_part_of_the_module_is_recorded():
@@ -181,3 +184,15 @@ def test_what_elements_decide_is_recorded():
         step = take(optim.training_step(model, loss, optim.SGD(model.parameters(), lr=0.1)))
         seen.append([step.step(sl.ones(2, 3), sl.ones(2, 2)).item() for _ in range(4)])
     assert seen[0] == seen[1]
+
+
+def test_a_copy_trains_its_own_parameters():
+    batches = nets.batches("lstm", 3)
+    step = made("lstm")
+    run(step, batches)
+    other = copy.deepcopy(step)
+    kept = [p.detach().clone() for p in step.parameters()]
+    losses = run(other, batches)
+    assert all((p == k).all() for p, k in zip(step.parameters(), kept))
+    assert losses == run(step, batches)
+    assert [g.reason for g in graphs(step)] == ["", ""]

@@ -12,9 +12,9 @@ from typing import Any
 
 from ...interpreter.gradients import STRAIGHT
 from ...ir import Function
+from ...objects import ScriptObject, walk
 from ...passes.ahead.joint import Joint
 from ...tensors import Tensor
-from ..module import ScriptModule
 from .inside import Inside, Straights
 from .straight import Straight
 
@@ -22,29 +22,33 @@ CHANGING = frozenset(("lr",))
 """The numbers that may be others at each step."""
 
 
+def read_slots(obj: ScriptObject) -> list[Any]:
+    """The values of all attributes, read as a program reads them: tensors are then the same ones at
+    each read."""
+    return [obj.get(attribute.name) for attribute in obj.type.attributes]
+
+
 class Trained:
-    """What a training step differentiates by: its own parameters, as `Sources` tells it."""
+    """What a training step differentiates by: what requires a gradient in its module."""
 
-    def __init__(self, module: ScriptModule) -> None:
-        self.module = module
-
-    def tensors(self) -> list[Tensor]:
-        return [t for _, t in self.module._named_tensors("parameter", "", True)]
+    tensors: list[Tensor]  # of the module, when a graph was made last
 
     def arguments(self, values: Sequence[Any]) -> list[Any]:
         return []
 
     def watch(self, joint: Joint) -> None:
-        joint.wanted = {id(t) for t in self.tensors() if t._requires_grad}
+        module = joint.arguments[0].found
+        self.tensors = [t for t in walk(module, slots_of=read_slots) if isinstance(t, Tensor)]
+        joint.wanted = {id(t) for t in self.tensors if t._requires_grad}
         joint.changing = CHANGING
 
 
 class StepGraph(Straight):
-    """The straight graph of a step, for the parameters that required a gradient then."""
+    """The straight graph of a step, for the tensors that required a gradient then."""
 
-    def __init__(self, trained: Trained, *args: Any) -> None:
+    def __init__(self, tensors: Sequence[Tensor], *args: Any) -> None:
         super().__init__(*args)
-        self.flags = [(t, t._requires_grad) for t in trained.tensors()]
+        self.flags = [(t, t._requires_grad) for t in tensors]
         self.storages = {id(storage) for _, storage, _ in self.memory}
 
     def holds(self) -> bool:
@@ -54,9 +58,9 @@ class StepGraph(Straight):
 class StepInside(Inside):
     """The straight graphs of one `step` on one engine."""
 
-    def __init__(self, function: Function, engine: str, module: ScriptModule) -> None:
+    def __init__(self, function: Function, engine: str) -> None:
         super().__init__(function, engine)
-        self.sources = self.trained = Trained(module)
+        self.sources = self.trained = Trained()
 
     def run(self, made: Any, leaves: list[Any]) -> Any:
         """NotImplemented for arguments that are memory of the module, which the step writes."""
@@ -65,7 +69,7 @@ class StepInside(Inside):
         return made.run(leaves)
 
     def graph_of(self, joint: Joint, template: Any) -> StepGraph:
-        return StepGraph(self.trained, joint, template, self.function.name, self.engine)
+        return StepGraph(self.trained.tensors, joint, template, self.function.name, self.engine)
 
 
 class Steps(Straights):
@@ -73,15 +77,10 @@ class Steps(Straights):
 
     is_closed = True
 
-    def __init__(self, function: Function, module: ScriptModule) -> None:
-        super().__init__(function)
-        self.module = module
-
     def of(self, engine: str) -> Inside:
-        return StepInside(self.function, engine, self.module)
+        return StepInside(self.function, engine)
 
 
-def let_steps_be_straight(module: ScriptModule) -> None:
+def let_steps_be_straight(step: Function) -> None:
     """Let the method `step` of a training program run as straight graphs where possible."""
-    function = module._type.methods["step"]
-    function.attributes[STRAIGHT] = Steps(function, module)
+    step.attributes[STRAIGHT] = Steps(step)

@@ -223,9 +223,7 @@ class Straight:
         self.graph = joint.graph
         self.take_over()
         facts = {i: joint.facts.get(v) for i, v in enumerate(self.graph.inputs)}
-        self.function = runnable(
-            self.graph, name, engine, joint.outputs, facts, len(joint.leaves)
-        )
+        self.function = runnable(self.graph, name, engine, joint.outputs, facts, len(joint.leaves))
         self.fill = filler(template)
 
     def take_over(self) -> None:
@@ -249,14 +247,20 @@ class Straight:
         storages = [a._storage for a in self.aliases if type(a) is not float]
         self.memory = [(t, storage, t._size) for t, storage in zip(tensors, storages)]
         same = [(*slot_of(obj, name), everything[at][2]) for obj, name, at in self.joint.again]
-        same += [(*slot_of(obj, name), value) for obj, name, value in self.joint.containers]
         self.lifted += same
+        self.containers = [
+            (obj, obj._slot(name), value) for obj, name, value in self.joint.containers
+        ]
         self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
 
     def holds(self) -> bool:
         """Whether all objects still have the attributes that the graph was made for."""
         for obj, slot, value in self.lifted:
             if obj.slots[slot] is not value:
+                return False
+        for obj, slot, value in self.containers:
+            now = obj.slots[slot]
+            if now is not value and not is_alike(now, value):
                 return False
         for tensor, storage, size in self.memory:
             if tensor._storage is not storage or tensor._size != size:
@@ -310,14 +314,32 @@ def slot_of(owner: Any, name: Any) -> tuple[Any, Any]:
     return Container(owner), name
 
 
+def is_alike(now: Any, then: Any) -> bool:
+    """Whether two values are the same tensors in the same containers; the native engine makes a
+    new list at each read."""
+    if isinstance(now, Tensor) and isinstance(then, Tensor):
+        return now is then or (
+            now.data_ptr() == then.data_ptr()
+            and (now._size, now.dtype) == (then._size, then.dtype)
+            and now.stride() == then.stride()
+        )
+    if type(now) is not type(then):
+        return False
+    if isinstance(now, dict):
+        return list(now) == list(then) and all(is_alike(now[k], then[k]) for k in now)
+    if isinstance(now, (list, tuple)):
+        return len(now) == len(then) and all(map(is_alike, now, then))
+    return bool(now == then)
+
+
 def check_apart(tensors: Sequence[Tensor], written: Sequence[Tensor]) -> None:
     """Raise NotStraight if one of the written tensors shares memory with another tensor."""
-    ranges = sorted(
-        (first, end, any(t is w for w in written)) for t in tensors for first, end in [place_of(t)]
-    )
-    for (_, end, one), (first, _, other) in zip(ranges, ranges[1:]):
-        if first < end and (one or other):
-            raise NotStraight("memory that is written belongs to two tensors")
+    places = [(t, *place_of(t)) for t in tensors]
+    for w in written:
+        start, stop = place_of(w)
+        for t, first, end in places:
+            if t is not w and first < stop and start < end:
+                raise NotStraight("memory that is written belongs to two tensors")
 
 
 def place_of(t: Tensor) -> tuple[int, int]:
