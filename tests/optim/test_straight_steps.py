@@ -134,6 +134,30 @@ def test_batches_of_other_sizes():
     np.testing.assert_allclose(*seen, 1e-5)
 
 
+class Turning(nn.Module):
+    """A recurrent net whose loop is another graph for each length."""
+
+    def __init__(self):
+        super().__init__()
+        self.turn = nn.Linear(3, 3)
+
+    def forward(self, x: sl.Tensor):
+        h = torch.zeros(x.size(0), 3)
+        for t in range(x.size(1)):
+            h = torch.tanh(self.turn(h) + x[:, t])
+        return h.sum()
+
+
+def test_many_lengths_are_recorded_in_the_end():
+    seen = []
+    for take in (lambda s: s, taped):
+        sl.manual_seed(1)
+        model = Turning()
+        step = take(optim.training_step(model, None, optim.SGD(model.parameters(), lr=0.1)))
+        seen.append([step.step(sl.ones(2, n, 3)).item() for n in (*range(1, 13), *range(1, 13))])
+    np.testing.assert_allclose(*seen, 1e-5)
+
+
 class Scaled(nn.Module):
     def __init__(self, memory):
         super().__init__()

@@ -75,13 +75,11 @@ class Taped:
         return True
 
 
-TOO_MANY = Taped(f"it was called with more than {MOST_MADE} kinds of arguments")
-
-
 class Kinds:
-    """The graphs that were made, by kinds of arguments."""
+    """The graphs that were made, by kinds of arguments; at most `most` of them."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST_MADE) -> None:
+        self.most = most
         self.exact: dict[Any, Any] = {}
         self.patterns: list[tuple[Any, Pattern, Any]] = []
         self.last: dict[Any, Pattern] = {}
@@ -101,8 +99,8 @@ class Kinds:
         """Make a graph for new arguments. make: takes the facts of the tensors, in order, and
         returns a Taped if it fails."""
         kind, sizes = taken.kind, taken.sizes
-        if len(self.exact) + len(self.patterns) >= MOST_MADE:
-            return TOO_MANY
+        if len(self.exact) + len(self.patterns) >= self.most:
+            return Taped(f"it was called with more than {self.most} kinds of arguments")
         before = self.last.get(kind)
         pattern: Pattern = sizes if before is None else merged(before, sizes)
         self.last[kind] = pattern

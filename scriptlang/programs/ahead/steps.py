@@ -16,10 +16,14 @@ from ...objects import ScriptObject, walk
 from ...passes.ahead.joint import Joint
 from ...tensors import Tensor
 from .inside import Inside, Straights
+from .kinds import Kinds
 from .straight import Straight
 
 CHANGING = frozenset(("lr",))
 """The numbers that may be others at each step."""
+
+MOST_KINDS = 8
+"""Graphs of steps take up to a second each. Loops over times are other graphs for each length."""
 
 
 def read_slots(obj: ScriptObject) -> list[Any]:
@@ -61,6 +65,7 @@ class StepInside(Inside):
     def __init__(self, function: Function, engine: str) -> None:
         super().__init__(function, engine)
         self.sources = self.trained = Trained()
+        self.kinds = Kinds(MOST_KINDS)
 
     def run(self, made: Any, leaves: list[Any]) -> Any:
         """NotImplemented for arguments that are memory of the module, which the step writes."""
