@@ -35,8 +35,8 @@ struct Record {
 // Makes the Record of a call.
 class Recording {
  public:
-  // wanted: the Tensors whose gradients are wanted; leaves: whether each is a leaf. None for one that
-  // only tells whether it requires a gradient, which objects of the engine may have otherwise.
+  // wanted: the Tensors whose gradients are wanted; leaves: whether each is a leaf. None for one
+  // that only tells whether it requires a gradient, which objects of the engine may have otherwise.
   Recording(nb::list wanted, nb::list leaves);
 
   // Finds the inputs among the Tensors that were converted, and in objects of the engine. It is

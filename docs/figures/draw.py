@@ -156,9 +156,14 @@ FIGURES = (
     ),
     Figure(
         "training",
-        "Training steps: times of the others divided by scriptlang's program",
+        "Training steps on a Zen 5: times of the others divided by scriptlang's program",
         "training.csv",
-        {"torch, eager": "torch, eager", "torch.compile": "torch.compile", "loop": "a loop here"},
+        {
+            "torch, eager": "torch, eager",
+            "JAX": "JAX",
+            "torch.compile": "torch.compile",
+            "loop": "a loop here",
+        },
         least=0.5,
         most=16,
     ),

@@ -1,9 +1,9 @@
 // Convolutions of one input channel with few outputs, in planes: depthwise ones above all.
 //
-// A result row is a sum of shifted input rows. The input is framed first (frame.h). Where the window
-// is one of the usual ones, a piece of several rows is computed for one column of taps after the
-// other: a vector that is loaded once is multiplied by the weights of all taps of that column, for
-// the rows of the result that each of them belongs to. Loads are what limits the others.
+// A result row is a sum of shifted input rows. The input is framed first (frame.h). Where the
+// window is one of the usual ones, a piece of several rows is computed for one column of taps after
+// the other: a vector that is loaded once is multiplied by the weights of all taps of that column,
+// for the rows of the result that each of them belongs to. Loads are what limits the others.
 #pragma once
 #include "../conv.h"
 #include "../scratch.h"

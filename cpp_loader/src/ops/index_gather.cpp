@@ -38,8 +38,8 @@ struct IndexWalk {
       }
     }
 
-    // Copies the elements; false if an index is not below `size`. Some indices at a time are checked
-    // and then read again from the first-level cache, since one by one takes twice as long.
+    // Copies the elements; false if an index is not below `size`. Some indices at a time are
+    // checked and then read again from the first-level cache: one by one takes twice as long.
     bool copy(int64_t size, std::remove_const_t<T>* to) const {
       constexpr int64_t kChecked = 512;
       for (int64_t from = 0; from < n; from += kChecked) {
