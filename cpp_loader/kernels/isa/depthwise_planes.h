@@ -65,48 +65,37 @@ SL_NOINLINE void tap_columns(const OneChannel<T>& c, const T* from, T* y, const 
 template <class T>
 using ColumnsFunction = void (*)(const OneChannel<T>&, const T* from, T* y, const T* end);
 
-// The functions for a window: for seven rows of results, and for four.
-template <class T>
-struct RowPieces {
-  ColumnsFunction<T> seven = nullptr, four = nullptr;
-};
-template <class T, int Kernel, int Step>
-constexpr RowPieces<T> kRowPieces{&tap_columns<T, Kernel, Step, 7>,
-                                  &tap_columns<T, Kernel, Step, 4>};
+constexpr int64_t kPieceRows = 7;  // divides the heights of most networks' images
 
-// Null where the window is not one of the usual ones.
+// The function for a window; null where it is not one of the usual ones.
 template <class T>
-RowPieces<T> row_pieces(const ConvShape& s) {
+ColumnsFunction<T> row_pieces(const ConvShape& s) {
   if constexpr (sizeof(T) == sizeof(float)) {
-    const bool flat = s.kernel[0] == 1 && s.dilation[1] == 1;
     const int64_t kernel = s.kernel[1], step = s.stride[1];
-    if (flat && kernel == 3 && step == 1) return kRowPieces<T, 3, 1>;
-    if (flat && kernel == 3 && step == 2) return kRowPieces<T, 3, 2>;
-    if (flat && kernel == 5 && step == 1) return kRowPieces<T, 5, 1>;
-    if (flat && kernel == 5 && step == 2) return kRowPieces<T, 5, 2>;
-    if (flat && kernel == 7 && step == 1) return kRowPieces<T, 7, 1>;
+    if (s.kernel[0] != 1 || s.dilation[1] != 1 || s.out[1] < kPieceRows) return nullptr;
+    if (kernel == 3 && step == 1) return &tap_columns<T, 3, 1, kPieceRows>;
+    if (kernel == 3 && step == 2) return &tap_columns<T, 3, 2, kPieceRows>;
+    if (kernel == 5 && step == 1) return &tap_columns<T, 5, 1, kPieceRows>;
+    if (kernel == 5 && step == 2) return &tap_columns<T, 5, 2, kPieceRows>;
   }
-  return {};
+  return nullptr;
 }
 
 // Computes one plane of the result in pieces. The last ones of a row and of a column are computed
 // where they end with it, so that they are whole, too.
 template <class T>
-void convolve_pieces(const OneChannel<T>& c, const RowPieces<T>& pieces, int64_t rows,
-                     int64_t width, const T* from, T* y, const T* end) {
+void convolve_pieces(const OneChannel<T>& c, ColumnsFunction<T> piece, int64_t rows, int64_t width,
+                     const T* from, T* y, const T* end) {
   constexpr int W = kLanes<T>;
-  const bool takes_seven = rows >= 7 && ceil_div(rows, 7) * 7 <= ceil_div(rows, 4) * 4;
-  const auto piece = takes_seven ? pieces.seven : pieces.four;
-  const int64_t height = takes_seven ? 7 : 4;
   const bool long_rows = width * c.taps > kStretchWork;
-  for (int64_t first = 0; first < rows; first += height) {
-    const int64_t row = min_of(first, rows - height);
+  for (int64_t first = 0; first < rows; first += kPieceRows) {
+    const int64_t row = min_of(first, rows - kPieceRows);
     for (int64_t column = 0; column < width; column += W) {
       const int64_t at = max_of(0, min_of(column, width - W));
       piece(c, from + row * c.row + at, y + row * c.y_row + at, end);
-      if (long_rows) multiplied(height * W * c.taps);
+      if (long_rows) multiplied(kPieceRows * W * c.taps);
     }
-    if (!long_rows) multiplied(height * width * c.taps);
+    if (!long_rows) multiplied(kPieceRows * width * c.taps);
   }
 }
 
@@ -134,7 +123,7 @@ SL_INLINE void depthwise_piece(const OneChannel<T>& c, const T* from, T* y, cons
 template <class T, int Together>
 SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T* from, T* y,
                                    const T* end) {
-  constexpr int kRows = Together == 1 ? 6 : Together == 2 ? 4 : 2;
+  constexpr int kRows = Together == 1 ? 4 : 2;
   for (; rows >= kRows; rows -= kRows, from += kRows * c.row, y += kRows * c.y_row) {
     depthwise_piece<T, kRows, Together>(c, from, y, end);
   }
@@ -147,9 +136,9 @@ SL_NOINLINE void depthwise_columns(const OneChannel<T>& c, int64_t rows, const T
 template <class T>
 void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int64_t* offsets) {
   constexpr int W = kLanes<T>;
+  constexpr int kTogether = 2;
   constexpr void (*kColumns[])(const OneChannel<T>&, int64_t, const T*, T*, const T*) = {
-      nullptr, &depthwise_columns<T, 1>, &depthwise_columns<T, 2>, &depthwise_columns<T, 3>,
-      &depthwise_columns<T, 4>};
+      nullptr, &depthwise_columns<T, 1>, &depthwise_columns<T, kTogether>};
   const ConvShape& s = c.shape;
   const int64_t taps = s.taps(), rows = s.out[1], width = s.out[2];
   OneChannel<T> one;
@@ -160,7 +149,7 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
   one.activation = c.activation;
   one.row = s.stride[1] * f.row;
   one.y_row = width;
-  const RowPieces<T> pieces = rows >= 4 ? row_pieces<T>(s) : RowPieces<T>{};
+  const ColumnsFunction<T> piece = row_pieces<T>(s);
   // Rows between two checks for a stop; in long rows there are checks, too.
   const int64_t stretch = max_of(12, kStretchWork / (width * taps));
   const bool long_rows = width * taps > kStretchWork;
@@ -168,9 +157,9 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
     one.w = c.w + o * taps;
     one.bias = splat(c.bias ? c.bias[o] : T(0));
     const T* end = c.y + (o + 1) * s.out_pixels();
-    if (pieces.seven != nullptr) {
+    if (piece != nullptr) {
       for (int64_t d = 0; d < s.out[0]; ++d) {
-        convolve_pieces(one, pieces, rows, width, x + f.pixel(s, d, 0, 0),
+        convolve_pieces(one, piece, rows, width, x + f.pixel(s, d, 0, 0),
                         c.y + (o * s.out[0] + d) * rows * width, end);
       }
       continue;
@@ -181,9 +170,9 @@ void convolve_depthwise(const Conv<T>& c, const Frame& f, const T* x, const int6
         const T* from = x + f.pixel(s, d, first, 0);
         T* y = c.y + ((o * s.out[0] + d) * rows + first) * width;
         int64_t at = 0;
-        for (; width - at > 4 * W; at += 4 * W) {
-          kColumns[4](one, count, from + at, y + at, end);
-          if (long_rows) multiplied(count * 4 * W * taps);
+        for (; width - at > kTogether * W; at += kTogether * W) {
+          kColumns[kTogether](one, count, from + at, y + at, end);
+          if (long_rows) multiplied(count * kTogether * W * taps);
         }
         const int64_t left = ceil_div(width - at, W);
         at = max_of(0, width - left * W);  // overlap the last vectors rather than use a partial one

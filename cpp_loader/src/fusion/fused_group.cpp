@@ -82,20 +82,15 @@ bool matches_key(const FusedPlan& plan, const Value* args, int count) {
 // Whether the arguments differ from those of the plan in numbers of the same types only.
 bool matches_but_numbers(const FusedPlan& plan, const Value* args, int count) {
   size_t place = 0;
-  std::vector<int64_t> key;
-  walk_key(args, count, [&](int64_t k) { return key.push_back(k), true; });
-  if (key.size() != plan.key.size()) return false;
   for (int i = 0; i < count; ++i) {
-    const bool is_tensor = args[i].is_tensor();
-    const size_t length = is_tensor ? 1 + 2 * size_t(args[i].as_tensor().dim()) : 2;
-    const size_t compared = is_tensor ? length : 1;
-    if (!std::equal(key.begin() + int64_t(place), key.begin() + int64_t(place + compared),
-                    plan.key.begin() + int64_t(place))) {
-      return false;
-    }
-    place += length;
+    int part = 0;  // of a number, the second one is its value
+    const bool same = walk_key(args + i, 1, [&](int64_t k) {
+      const bool is_value = part++ == 1 && !args[i].is_tensor();
+      return place < plan.key.size() && (k == plan.key[place++] || is_value);
+    });
+    if (!same) return false;
   }
-  return true;
+  return place == plan.key.size();
 }
 
 }  // namespace
