@@ -55,7 +55,7 @@ class SequentialLR(CombinedScheduler):
             group["lr"] = group["initial_lr"]
         for scheduler in schedulers:
             take_back(scheduler)
-        schedulers[0]._begin()
+        schedulers[0]._initial_step()
         self._last_lr = schedulers[0].get_last_lr()
 
     def step(self, epoch: int | None = None) -> None:
@@ -63,7 +63,7 @@ class SequentialLR(CombinedScheduler):
         number = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[number]
         if number > 0 and self._milestones[number - 1] == self.last_epoch:
-            scheduler._go_to(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
