@@ -9,6 +9,7 @@ optimizer.step()
 from __future__ import annotations
 
 from . import lr_scheduler as lr_scheduler
+from . import swa_utils as swa_utils
 from .algorithms import SGD as SGD
 from .algorithms import Adagrad as Adagrad
 from .algorithms import Adam as Adam
