@@ -10,11 +10,17 @@ from __future__ import annotations
 
 from . import lr_scheduler as lr_scheduler
 from . import swa_utils as swa_utils
+from .algorithms import ASGD as ASGD
 from .algorithms import SGD as SGD
+from .algorithms import Adadelta as Adadelta
 from .algorithms import Adagrad as Adagrad
 from .algorithms import Adam as Adam
+from .algorithms import Adamax as Adamax
 from .algorithms import AdamW as AdamW
+from .algorithms import NAdam as NAdam
+from .algorithms import RAdam as RAdam
 from .algorithms import RMSprop as RMSprop
+from .algorithms import Rprop as Rprop
 from .lbfgs import LBFGS as LBFGS
 from .optimizer import Optimizer as Optimizer
 from .training import optimizer_of as optimizer_of

@@ -4,7 +4,7 @@
     loss = step.step(x, y)
     step.save("training.pt")        # training can go on in Python, C++ or PyTorch
 
-The source of the methods is generated here; the functions that they call are in `updates.py`.
+The source of the methods is generated here; the functions that they call are in `updates`.
 """
 
 from __future__ import annotations
@@ -85,8 +85,7 @@ def training_step(
     rates of groups.
 
     Raises CompileError if something cannot be compiled, ValueError for parameters that the module
-    does not have, and TypeError for an optimizer other than SGD, Adam, AdamW, RMSprop and
-    Adagrad.
+    does not have, and TypeError for an optimizer that a program cannot hold, such as LBFGS.
     """
     if type(optimizer).__name__ not in algorithms.__all__:
         offered = ", ".join(algorithms.__all__)

@@ -33,9 +33,7 @@ EPOCH_DEPRECATION_WARNING = (
     "https://github.com/pytorch/pytorch/issues/new/choose."
 )
 
-NOT_LAST = (
-    "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
-)
+NOT_LAST = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 
 NOT_INITIAL = (
     "param 'initial_lr' is not specified in param_groups[{}] when resuming scheduler with "

@@ -1,0 +1,21 @@
+"""The algorithms of torch.optim: options, checks and state; `updates` says what they compute."""
+
+from __future__ import annotations
+
+from .adam import Adam, Adamax, AdamW, NAdam, RAdam
+from .gradient import ASGD, SGD, Rprop
+from .scaled import Adadelta, Adagrad, RMSprop
+
+__all__ = [
+    "ASGD",
+    "SGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "NAdam",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+]
