@@ -14,6 +14,7 @@ from ..api import script
 from ..autograd.graph import saved_tensors_hooks
 from ..grad_mode import enable_grad, set_grad_enabled
 from ..nn.modules.hooks import RemovableHandle, put
+from ..ops.calling import functions as torch
 from ..ops.derivatives.state import count_write, is_leaf
 from ..tensor_types import typename
 from ..tensors import Tensor, as_tensor
@@ -42,6 +43,9 @@ PAIRS = {
     "step_sizes": ("step_size_min", "step_size_max"),
 }
 """Options of two numbers, and the names of the arguments of an update that take them."""
+
+NO_STATE = torch.zeros(0)
+"""Stands in the lists that an update takes for what the state of a parameter has not."""
 
 Hook = Callable[..., Any]
 
@@ -261,16 +265,23 @@ class Optimizer:
         if wanted:
             for p in params:
                 state = self.state[p]
-                if not all(name in state for name in wanted):
+                if not all(name in state for name in self.names(p, group)):
                     for name, value in self.new_state(p, group).items():
                         state.setdefault(name, value)
-        return [[self.state[p][n] for p in params] if n in wanted else [] for n in self.states]
+        return [
+            [self.state[p].get(n, NO_STATE) for p in params] if n in wanted else []
+            for n in self.states
+        ]
 
     # Overridden by subclasses
 
     def wanted(self, group: Options) -> tuple[str, ...]:
         """The names of `states` that the parameters of a group have."""
         return self.states
+
+    def names(self, param: Tensor, group: Options) -> tuple[str, ...]:
+        """The names of `states` that a parameter has, of those that its group has."""
+        return self.wanted(group)
 
     def new_state(self, param: Tensor, group: Options) -> dict[str, Tensor]:
         """The initial state of a parameter."""

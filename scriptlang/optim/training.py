@@ -24,7 +24,7 @@ from ..tensors import Tensor
 from ..types import OptionalType
 from . import algorithms, updates
 from .algorithms import SGD
-from .optimizer import Optimizer, Options
+from .optimizer import NO_STATE, Optimizer, Options
 
 NAMES = {
     "Tensor": Tensor,
@@ -87,8 +87,8 @@ def training_step(
     Raises CompileError if something cannot be compiled, ValueError for parameters that the module
     does not have, and TypeError for an optimizer that a program cannot hold, such as LBFGS.
     """
-    if type(optimizer).__name__ not in algorithms.__all__:
-        offered = ", ".join(algorithms.__all__)
+    offered = ", ".join(name for name in algorithms.__all__ if name != "SparseAdam")
+    if type(optimizer).__name__ not in offered.split(", "):
         raise TypeError(f"a program cannot hold {type(optimizer).__name__}; it can hold {offered}")
     whole = new_module("TrainingStep")
     whole.module = module if isinstance(module, ScriptModule) else script(module)
@@ -164,7 +164,7 @@ def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained
         started.append(known.get("momentum_buffer") is not None)
         state = {**optimizer.new_state(param, group), **known}
         for name in optimizer.wanted(group):
-            value = state[name]
+            value = state.get(name, NO_STATE)
             kept = optimizer.new_state(param, group)[name] if value is None else value.clone()
             made.register_buffer(f"{name}_{i}", kept)
     if isinstance(optimizer, SGD):
@@ -207,7 +207,7 @@ def optimizer_of(step: ScriptModule) -> Optimizer:
         started = child.started.tolist() if cls is SGD else None
         for i, param in enumerate(group["params"]):
             if started is None or started[i]:
-                names = made.wanted(group)
+                names = made.names(param, group)
                 made.state[param] = {n: getattr(child, f"{n}_{i}").clone() for n in names}
     return made
 

@@ -36,9 +36,14 @@ CASES = {
     "asgd": ("ASGD", {"lr": 0.1}),
     "asgd_averaged": ("ASGD", {"t0": 2, "lambd": 0.1, "alpha": 0.5, "weight_decay": 0.1}),
     "rprop": ("Rprop", {}),
+    "adafactor": ("Adafactor", {}),
+    "adafactor_all": ("Adafactor", {"lr": 0.1, "eps": (1e-5, 1e-2), "d": 2.0, "weight_decay": 0.1}),
     "rprop_sizes": ("Rprop", {"lr": 0.1, "etas": (0.3, 1.5), "step_sizes": (0.05, 0.2)}),
 }
 """Name -> class, options."""
+
+REAL = ("Adafactor",)
+"""Classes that refuse complex parameters."""
 
 SHAPES = ((3, 2), (4,), ())
 

@@ -10,9 +10,13 @@ from ...tensors import Tensor
 from ..optimizer import Optimizer, Options, check
 
 
-def checked_lr(lr: Any) -> None:
+def one_number(lr: Any) -> None:
     if isinstance(lr, Tensor) and lr.numel() != 1:
         raise ValueError("Tensor lr must be 1-element")
+
+
+def checked_lr(lr: Any) -> None:
+    one_number(lr)
     check("learning rate", lr, not lr < 0.0)
 
 

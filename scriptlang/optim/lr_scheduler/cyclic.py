@@ -81,13 +81,17 @@ class CyclicLR(LRScheduler):
         else:
             group["momentum"] = value
 
+    @property
+    def _scale_fn_ref(self) -> Callable[[float], float]:
+        """The function of the mode. It is made when it is asked for, so that nothing that cannot
+        be pickled is kept."""
+        if self.mode == "exp_range":
+            return lambda x: self.gamma**x
+        return (lambda x: 1.0) if self.mode == "triangular" else lambda x: 1 / 2.0 ** (x - 1)
+
     def scale_fn(self, x: float) -> float:
         """The height of a cycle, as a factor."""
-        if self._scale_fn_custom is not None:
-            return self._scale_fn_custom(x)  # type: ignore[no-any-return]  # of the user
-        if self.mode == "triangular":
-            return 1.0
-        return 1 / 2.0 ** (x - 1) if self.mode == "triangular2" else self.gamma**x
+        return float((self._scale_fn_custom or self._scale_fn_ref)(x))
 
     def get_lr(self) -> list[Any]:
         """The rates for `last_epoch`; the momentum is set by the way, as in PyTorch."""

@@ -14,6 +14,8 @@ from .adam import radam as radam
 from .gradient import asgd as asgd
 from .gradient import rprop as rprop
 from .gradient import sgd as sgd
+from .matrices import adafactor as adafactor
+from .matrices import muon as muon
 from .program import joined as joined
 from .program import present as present
 from .quasi_newton import quasi_newton as quasi_newton
