@@ -9,16 +9,51 @@ import scriptlang as sl
 from . import cases
 
 
-def slopes(package, name, options):
-    """The derivative of the loss after two steps by the parameters before them."""
-    start = package.tensor([0.5, -1.5], dtype=package.float64, requires_grad=True)
+START = (0.5, -1.5)
+
+
+def loss_after(package, start, name, options, steps):
+    """The loss after some steps, from parameters that may require a gradient."""
     param = start * 1.0
     optimizer = getattr(package.optim, name)([param], differentiable=True, **options)
-    for _ in range(2):
-        (param.grad,) = package.autograd.grad((param**4).sum(), param, create_graph=True)
+    for _ in range(steps):
+        (param.grad,) = package.autograd.grad((param.clone() ** 4).sum(), param, create_graph=True)
         optimizer.step()
-    (param**2).sum().backward()
+    return (param**2).sum()
+
+
+def slopes(package, name, options, steps=1):
+    """The derivative of the loss after some steps by the parameters before them."""
+    start = package.tensor(START, dtype=package.float64, requires_grad=True)
+    loss_after(package, start, name, options, steps).backward()
     return start.grad.tolist()
+
+
+@pytest.mark.parametrize(
+    "case",
+    [
+        "sgd_maximize",
+        "adam_amsgrad",
+        "adamax_all",
+        "nadam_decoupled",
+        "radam_decoupled",
+        "rmsprop_all",
+        "adagrad_decay",
+        "adadelta_all",
+        "asgd_averaged",
+    ],
+)
+def test_derivatives_of_two_steps_are_those_of_differences(case):
+    name, options = cases.CASES[case]
+    found = slopes(sl, name, options, steps=2)
+    for i in range(2):
+        ends = []
+        for change in (1e-5, -1e-5):
+            start = sl.tensor(START, dtype=sl.float64)
+            start[i] += change
+            start.requires_grad_()
+            ends.append(loss_after(sl, start, name, options, 2).item())
+        assert found[i] == pytest.approx((ends[0] - ends[1]) / 2e-5, rel=1e-4)
 
 
 @pytest.mark.oracle
@@ -36,7 +71,7 @@ def test_derivatives_go_through_a_step():
     start = sl.tensor([0.5], requires_grad=True)
     param = start * 1.0
     optimizer = sl.optim.SGD([param], lr=0.1, differentiable=True)
-    (param.grad,) = sl.autograd.grad((param**4).sum(), param, create_graph=True)
+    (param.grad,) = sl.autograd.grad((param.clone() ** 4).sum(), param, create_graph=True)
     optimizer.step()
     (param**2).sum().backward()
     assert start.grad.item() == pytest.approx(2 * (0.5 - 0.05) * (1 - 1.2 * 0.25), rel=1e-6)

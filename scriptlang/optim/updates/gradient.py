@@ -33,7 +33,7 @@ def sgd(
                 if known[i]:
                     velocity.mul_(momentum).add_(grad, alpha=1.0 - dampening)
                 else:
-                    velocity.copy_(grad)
+                    velocity.copy_(grad.detach())  # as PyTorch, for derivatives of steps
                     started[i].fill_(True)
                 grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
             param.add_(grad, alpha=-lr)
