@@ -12,6 +12,7 @@ from typing import Any, ClassVar, TypeVar, overload
 
 from ..api import script
 from ..autograd.graph import saved_tensors_hooks
+from ..dtypes import get_default_dtype
 from ..grad_mode import enable_grad, set_grad_enabled
 from ..nn.modules.hooks import RemovableHandle, put
 from ..ops.calling import functions as torch
@@ -43,9 +44,6 @@ PAIRS = {
     "step_sizes": ("step_size_min", "step_size_max"),
 }
 """Options of two numbers, and the names of the arguments of an update that take them."""
-
-NO_STATE = torch.zeros(0)
-"""Stands in the lists that an update takes for what the state of a parameter has not."""
 
 Hook = Callable[..., Any]
 
@@ -244,7 +242,8 @@ class Optimizer:
 
     def _update(self, params: list[Tensor], group: Options) -> None:
         """Update parameters of a group, all of which have gradients."""
-        if self.update is None:
+        update = type(self).update
+        if update is None:
             raise NotImplementedError
         if not params:
             return
@@ -253,9 +252,9 @@ class Optimizer:
         if group.get("differentiable", False):
             # copies are kept for derivatives, as the state is written again and again
             with saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
-                type(self).update(*given)
+                update(*given)
             return
-        compiled(type(self).update)(*given)
+        compiled(update)(*given)
         for p in params:
             count_write(p)
 
@@ -269,8 +268,7 @@ class Optimizer:
                     for name, value in self.new_state(p, group).items():
                         state.setdefault(name, value)
         return [
-            [self.state[p].get(n, NO_STATE) for p in params] if n in wanted else []
-            for n in self.states
+            [found(self.state[p], n) for p in params] if n in wanted else [] for n in self.states
         ]
 
     # Overridden by subclasses
@@ -314,8 +312,9 @@ class Optimizer:
         numbers: dict[int, int] = {}
         groups: list[Options] = []
         for group in self.param_groups:
-            start = sum(len(g["params"]) for g in groups)  # a parameter may be there twice
-            numbers.update({id(p): i for i, p in enumerate(group["params"], start)})
+            start = sum(len(g["params"]) for g in groups)
+            own = {id(p): i for i, p in enumerate(group["params"], start)}
+            numbers = {**own, **numbers}  # a parameter may be there twice
             made = {name: value for name, value in group.items() if name != "params"}
             made["params"] = [numbers[id(p)] for p in group["params"]]
             groups.append(made)
@@ -367,6 +366,11 @@ class Optimizer:
         for group in self.param_groups:
             for name, default in self.defaults.items():
                 group.setdefault(name, default)
+            for p in group["params"]:
+                known = self.state.get(p, {})
+                for name in self.states:
+                    if isinstance(known.get(name), (int, float)):  # from an old PyTorch
+                        known[name] = scalar(known[name], group.get("fused"))
 
     # Hooks
 
@@ -432,6 +436,17 @@ def check(name: str, value: Any, is_valid: bool) -> None:
     """Raise ValueError for an invalid option."""
     if not is_valid:
         raise ValueError(f"Invalid {name}: {value}")
+
+
+def scalar(value: float, is_fused: bool | None = False) -> Tensor:
+    """A number of the state, such as the count of steps; it is a tensor, as in PyTorch."""
+    is_wide = get_default_dtype().name == "float64" and not is_fused
+    return torch.tensor(value, dtype=torch.float64 if is_wide else torch.float32)
+
+
+def found(state: Mapping[str, Any], name: str) -> Any:
+    """A tensor of the state of a parameter; an empty one stands for what it has not."""
+    return state[name] if name in state else torch.zeros(0)
 
 
 Params = Iterable[Tensor] | Iterable[Options] | Iterable[tuple[str, Tensor]]

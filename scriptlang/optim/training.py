@@ -24,7 +24,7 @@ from ..tensors import Tensor
 from ..types import OptionalType
 from . import algorithms, updates
 from .algorithms import SGD
-from .optimizer import NO_STATE, Optimizer, Options
+from .optimizer import Optimizer, Options, found
 
 NAMES = {
     "Tensor": Tensor,
@@ -164,9 +164,10 @@ def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained
         started.append(known.get("momentum_buffer") is not None)
         state = {**optimizer.new_state(param, group), **known}
         for name in optimizer.wanted(group):
-            value = state.get(name, NO_STATE)
-            kept = optimizer.new_state(param, group)[name] if value is None else value.clone()
-            made.register_buffer(f"{name}_{i}", kept)
+            tensor = found(state, name)
+            if tensor is None:  # SGD keeps that for parameters without a gradient
+                tensor = optimizer.new_state(param, group)[name]
+            made.register_buffer(f"{name}_{i}", tensor.clone())
     if isinstance(optimizer, SGD):
         made.register_buffer(STARTED, torch.tensor(started, dtype=torch.bool))
     return made

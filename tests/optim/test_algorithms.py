@@ -202,6 +202,21 @@ def test_a_restored_optimizer_goes_on(case):
         np.testing.assert_array_equal(p.detach().numpy(), expected)
 
 
+@pytest.mark.parametrize("case", ["adam", "adagrad_decay", "nadam", "asgd_averaged"])
+def test_numbers_in_the_state_may_be_plain_as_in_old_archives(case):
+    name, options = cases.CASES[case]
+    _, optimizer = cases.run(sl, name, options, steps=3)
+    state = copy.deepcopy(optimizer.state_dict())
+    for known in state["state"].values():
+        for key in ("step", "mu", "eta", "mu_product"):
+            if key in known:
+                known[key] = known[key].item()
+    optimizer.load_state_dict(state)
+    optimizer.step()
+    known = optimizer.state_dict()["state"][0]
+    assert known["step"].item() == 4.0 and known["step"].dtype == sl.float32
+
+
 def test_groups_have_options_of_their_own():
     p, q = (sl.nn.Parameter(sl.ones(1)) for _ in range(2))
     optimizer = sl.optim.SGD([{"params": p, "lr": 1.0}], lr=0.1)
@@ -264,3 +279,13 @@ def test_what_is_not_offered_says_what_to_do():
     p = sl.nn.Parameter(sl.ones(2))
     with pytest.raises(NotImplementedError, match="leave it out"):
         sl.optim.Adam([p], capturable=True)
+
+
+@pytest.mark.filterwarnings("ignore:optimizer contains a parameter group with duplicate")
+def test_a_parameter_that_is_there_twice_has_one_number():
+    p, q = (sl.nn.Parameter(sl.ones(1)) for _ in range(2))
+    optimizer = sl.optim.SGD([p, q])
+    optimizer.param_groups.extend(optimizer.param_groups)
+    assert [g["params"] for g in optimizer.state_dict()["param_groups"]] == [[0, 1], [0, 1]]
+    # the last place counts within a group, as in PyTorch
+    assert sl.optim.SGD([p, q, p]).state_dict()["param_groups"][0]["params"] == [2, 1, 2]

@@ -8,7 +8,6 @@ import scriptlang as sl
 
 from . import cases
 
-
 START = (0.5, -1.5)
 
 

@@ -181,7 +181,7 @@ class SparseAdam(Optimizer):
         maximize: bool = False,
     ) -> None:
         one_number(lr)
-        check("learning rate", lr, lr > 0.0)
+        check("learning rate", lr, float(lr) > 0.0)
         check("epsilon value", eps, eps > 0.0)
         check_betas(betas)
         options = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...dtypes import get_default_dtype
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
-from ..optimizer import Optimizer, Options, check
+from ..optimizer import Optimizer, Options, check, scalar
 
 
 def one_number(lr: Any) -> None:
@@ -50,12 +49,6 @@ def refuse_fused(fused: bool | None, differentiable: bool, foreach: bool | None)
         raise RuntimeError("`fused` does not support `differentiable`")
     if fused and foreach:
         raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-
-
-def scalar(value: float, is_fused: bool | None = False) -> Tensor:
-    """A number of the state, such as the count of steps; it is a tensor, as in PyTorch."""
-    is_wide = get_default_dtype().name == "float64" and not is_fused
-    return torch.tensor(value, dtype=torch.float64 if is_wide else torch.float32)
 
 
 class Counting(Optimizer):
