@@ -179,8 +179,7 @@ class Optimizer:
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is {typename(p)}"
                 )
-            is_kept = is_leaf(p) or p.retains_grad or self.defaults.get("differentiable", False)
-            if not is_kept:
+            if not (is_leaf(p) or p.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             param_group.setdefault(name, default)
