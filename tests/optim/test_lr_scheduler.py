@@ -12,6 +12,8 @@ import pytest
 import scriptlang as sl
 from scriptlang.optim import lr_scheduler
 
+pytestmark = pytest.mark.filterwarnings("ignore:Detected call of `lr_scheduler.step:UserWarning")
+
 SCHEDULES = {
     "step": lambda s, o: s.StepLR(o, 3, 0.7),
     "multi_step": lambda s, o: s.MultiStepLR(o, [2, 5, 5, 9], 0.5),
@@ -45,6 +47,17 @@ SCHEDULES = {
     "sequential cosine": lambda s, o: s.SequentialLR(
         o, [s.ConstantLR(o, 0.1, 3), s.CosineAnnealingLR(o, 9)], [3]
     ),
+    "sequential from the second": lambda s, o: s.SequentialLR(
+        o, [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.5)], [0]
+    ),
+    "sequential in itself": lambda s, o: s.SequentialLR(
+        o,
+        [
+            s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.StepLR(o, 2)], [3]),
+            s.ExponentialLR(o, 0.9),
+        ],
+        [7],
+    ),
     "chained": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.5, 3), s.ExponentialLR(o, 0.9)]),
 }
 
@@ -59,14 +72,26 @@ def optimizer(package, name="sgd"):
     return OPTIMIZERS[name](package, groups)
 
 
-def rates(package, make, name="sgd", steps=20):
+def numbers(value):
+    """The same with numbers in place of tensors, which schedules write over."""
+    if isinstance(value, dict):
+        return {k: numbers(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [numbers(v) for v in value]
+    return value.tolist() if hasattr(value, "tolist") else value
+
+
+def rates(package, make, name="sgd", steps=20, is_tensor=False):
     """The options of all groups, and what the scheduler says, after each step."""
     o = optimizer(package, name)
+    if is_tensor:
+        for group in o.param_groups:
+            group["lr"] = package.tensor(group["lr"])
     scheduler = make(package.optim.lr_scheduler, o)
     seen = []
     for _ in range(steps):
         options = [{k: v for k, v in g.items() if k != "params"} for g in o.param_groups]
-        seen.append((options, scheduler.get_last_lr()))
+        seen.append((numbers(options), numbers(scheduler.get_last_lr())))
         o.step()
         scheduler.step()
     return seen, scheduler.state_dict()
@@ -83,6 +108,16 @@ def test_rates_are_those_of_pytorch(schedule, name):
     assert ours == theirs
     assert our_state == their_state
     assert sorted(our_state) == sorted(their_state)
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("schedule", SCHEDULES)
+def test_rates_that_are_tensors_are_those_of_pytorch(schedule):
+    import torch
+
+    ours, _ = rates(sl, SCHEDULES[schedule], is_tensor=True)
+    theirs, _ = rates(torch, SCHEDULES[schedule], is_tensor=True)
+    assert ours == theirs
 
 
 @pytest.mark.oracle
@@ -171,12 +206,24 @@ def wrong_calls(package):
         "cyclic momentum": lambda: s.CyclicLR(adagrad, 0.1, 0.2),
         "no rates": lambda: s.LRScheduler(o),
         "factor": lambda: s.ReduceLROnPlateau(o, factor=1.0),
+        "sequence to an epoch": lambda: s.SequentialLR(o, [s.ConstantLR(o)], []).step(3),
         "min_lr": lambda: s.ReduceLROnPlateau(o, min_lr=[1.0]),
         "mode": lambda: s.ReduceLROnPlateau(o, mode="x"),
         "threshold_mode": lambda: s.ReduceLROnPlateau(o, threshold_mode="x"),
         "no schedulers": lambda: s.SequentialLR(o, [], []),
         "milestones": lambda: s.SequentialLR(o, [s.ConstantLR(o)], [1]),
         "a plateau": lambda: s.SequentialLR(o, [s.ReduceLROnPlateau(o)], []),
+        "sequential from the second": lambda s, o: s.SequentialLR(
+            o, [s.ConstantLR(o, 0.1, 3), s.ExponentialLR(o, 0.5)], [0]
+        ),
+        "sequential in itself": lambda s, o: s.SequentialLR(
+            o,
+            [
+                s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.StepLR(o, 2)], [3]),
+                s.ExponentialLR(o, 0.9),
+            ],
+            [7],
+        ),
         "chained": lambda: s.ChainedScheduler([]),
         "negative": lambda: s.CosineAnnealingWarmRestarts(o, 2).step(-1),
     }
