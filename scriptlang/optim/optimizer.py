@@ -45,6 +45,16 @@ PAIRS = {
 }
 """Options of two numbers, and the names of the arguments of an update that take them."""
 
+
+class Required:
+    """The class of `required`, the default of an option that each group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = Required()
+
 Hook = Callable[..., Any]
 
 _global_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
@@ -181,8 +191,7 @@ class Optimizer:
                 )
             if not (is_leaf(p) or p.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
-        for name, default in self.defaults.items():
-            param_group.setdefault(name, default)
+        self._complete(param_group)
         if len({id(p) for p in given}) != len(given):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
@@ -200,6 +209,16 @@ class Optimizer:
         if not known.isdisjoint(id(p) for p in given):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+    def _complete(self, group: Options) -> None:
+        """Set the options that a group does not have. Raises ValueError if one has no default."""
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    + name
+                )
+            group.setdefault(name, default)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None, or to zeros."""
@@ -363,8 +382,7 @@ class Optimizer:
         for name in HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         for group in self.param_groups:
-            for name, default in self.defaults.items():
-                group.setdefault(name, default)
+            self._complete(group)
             for p in group["params"]:
                 known = self.state.get(p, {})
                 for name in self.states:
@@ -450,3 +468,6 @@ def found(state: Mapping[str, Any], name: str) -> Any:
 
 Params = Iterable[Tensor] | Iterable[Options] | Iterable[tuple[str, Tensor]]
 """The types of parameters that optimizers accept."""
+
+ParamsT = Params
+"""Its name in PyTorch."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 
 import numpy as np
 import pytest
@@ -109,6 +110,7 @@ def stepped(package, optimizer):
 def wrong_calls(package):
     """Calls that are refused, by name."""
     optim = package.optim
+    required = importlib.import_module(package.__name__ + ".optim.optimizer").required
     p = package.nn.Parameter(package.ones(2))
     q = package.nn.Parameter(package.ones(3))
     made = optim.SGD([p], lr=0.1)
@@ -132,6 +134,7 @@ def wrong_calls(package):
         "start": lambda: optim.Adagrad([p], initial_accumulator_value=-1),
         "together": lambda: optim.SGD([p], fused=True, foreach=True),
         "fused": lambda: optim.Adagrad([p], fused=True, differentiable=True),
+        "required": lambda: optim.Optimizer([p], {"lr": required}),
         "two rates": lambda: optim.Adam([p], lr=package.ones(2)),
         "a tensor": lambda: optim.Adam([p], lr=package.tensor(0.1), foreach=True),
         "betas": lambda: optim.AdamW([p], betas=(0.9, package.tensor(0.9))),
