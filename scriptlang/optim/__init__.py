@@ -9,11 +9,21 @@ optimizer.step()
 from __future__ import annotations
 
 from . import lr_scheduler as lr_scheduler
+from . import swa_utils as swa_utils
+from .algorithms import ASGD as ASGD
 from .algorithms import SGD as SGD
+from .algorithms import Adadelta as Adadelta
+from .algorithms import Adafactor as Adafactor
 from .algorithms import Adagrad as Adagrad
 from .algorithms import Adam as Adam
+from .algorithms import Adamax as Adamax
 from .algorithms import AdamW as AdamW
+from .algorithms import Muon as Muon
+from .algorithms import NAdam as NAdam
+from .algorithms import RAdam as RAdam
 from .algorithms import RMSprop as RMSprop
+from .algorithms import Rprop as Rprop
+from .algorithms import SparseAdam as SparseAdam
 from .lbfgs import LBFGS as LBFGS
 from .optimizer import Optimizer as Optimizer
 from .training import compile_steps as compile_steps

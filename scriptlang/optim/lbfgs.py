@@ -10,7 +10,7 @@ from ..ops.calling import functions as torch
 from ..ops.derivatives.state import count_write
 from ..tensors import Tensor
 from . import updates
-from .algorithms import checked_lr
+from .algorithms.shared import checked_lr
 from .line_search import Point, strong_wolfe
 from .optimizer import Optimizer, Params, compiled
 

@@ -11,8 +11,11 @@ from itertools import chain
 from typing import Any, ClassVar, TypeVar, overload
 
 from ..api import script
-from ..grad_mode import enable_grad, no_grad
+from ..autograd.graph import saved_tensors_hooks
+from ..dtypes import get_default_dtype
+from ..grad_mode import enable_grad, set_grad_enabled
 from ..nn.modules.hooks import RemovableHandle, put
+from ..ops.calling import functions as torch
 from ..ops.derivatives.state import count_write, is_leaf
 from ..tensor_types import typename
 from ..tensors import Tensor, as_tensor
@@ -32,9 +35,74 @@ HOOKS = (
 )
 
 
+FLAGS = ("nesterov", "amsgrad", "centered", "maximize", "decoupled_weight_decay")
+"""Options that are true or false; the others that an update takes are numbers."""
+
+PAIRS = {
+    "betas": ("beta1", "beta2"),
+    "etas": ("etaminus", "etaplus"),
+    "step_sizes": ("step_size_min", "step_size_max"),
+}
+"""Options of two numbers, and the names of the arguments of an update that take them."""
+
+
+class Required:
+    """The class of `required`, the default of an option that each group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = Required()
+
+Hook = Callable[..., Any]
+
+_global_pre_hooks: OrderedDict[int, Hook] = OrderedDict()
+_global_post_hooks: OrderedDict[int, Hook] = OrderedDict()
+
+
+def register_optimizer_step_pre_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` before a step of any optimizer."""
+    return put(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Hook) -> RemovableHandle:
+    """Call `hook(optimizer, args, kwargs)` after a step of any optimizer."""
+    return put(_global_post_hooks, hook)
+
+
+def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A method `step` that calls the hooks of its optimizer, and those of all.
+
+    Classes of users get it, too; a step of a class that calls the step of its base is one step.
+    """
+
+    @functools.wraps(step)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        self = args[0]
+        if getattr(type(self).step, "__wrapped__", None) is not step:
+            return step(*args, **kwargs)
+        self._opt_called = True
+        for hook in [*_global_pre_hooks.values(), *self._hooks("step_pre")]:
+            changed = hook(self, args, kwargs)
+            if isinstance(changed, tuple) and len(changed) == 2:
+                args, kwargs = changed
+            elif changed is not None:
+                raise RuntimeError(
+                    f"{step} must return None or a tuple of (new_args, new_kwargs), but got "
+                    f"{changed}."
+                )
+        made = step(*args, **kwargs)
+        for hook in [*self._hooks("step_post"), *_global_post_hooks.values()]:
+            hook(self, args, kwargs)
+        return made
+
+    return wrapper
+
+
 @functools.cache
 def compiled(update: Callable[..., R]) -> Callable[..., R]:
-    """An update of `updates.py` as a compiled program, which changes all parameters in one call."""
+    """An update of `updates` as a compiled program, which changes all parameters in one call."""
     return script(update)
 
 
@@ -43,15 +111,23 @@ class Optimizer:
 
     params: parameters, (name, parameter) pairs, or dicts that are groups with their own options.
     defaults: the options of groups that do not set them. Subclasses define `update`, `states` and
-    `arguments`, or their own `_step`.
+    `takes`, or their own `_step`; classes of users define `step`.
     """
 
     update: ClassVar[Callable[..., None] | None] = None
-    """The function of `updates.py`. It takes the parameters, the gradients, one list of tensors for
+    """The function of `updates`. It takes the parameters, the gradients, one list of tensors for
     each name in `states`, and the `arguments`."""
 
     states: ClassVar[tuple[str, ...]] = ()
     """The names in the state of a parameter, in the order in which `update` takes them."""
+
+    takes: ClassVar[tuple[str, ...]] = ()
+    """The options that `update` takes after the state, in its order."""
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = hooked(cls.step)  # type: ignore[method-assign]  # of a class of the user
 
     def __init__(self, params: Any, defaults: Options) -> None:
         if isinstance(params, Tensor):
@@ -113,10 +189,9 @@ class Optimizer:
                 raise TypeError(
                     f"optimizer can only optimize Tensors, but one of the params is {typename(p)}"
                 )
-            if not is_leaf(p):
+            if not (is_leaf(p) or p.retains_grad or self.defaults.get("differentiable")):
                 raise ValueError("can't optimize a non-leaf Tensor")
-        for name, default in self.defaults.items():
-            param_group.setdefault(name, default)
+        self._complete(param_group)
         if len({id(p) for p in given}) != len(given):
             warnings.warn(
                 "optimizer contains a parameter group with duplicate parameters; in future, this "
@@ -134,6 +209,16 @@ class Optimizer:
         if not known.isdisjoint(id(p) for p in given):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
+
+    def _complete(self, group: Options) -> None:
+        """Set the options that a group does not have. Raises ValueError if one has no default."""
+        for name, default in self.defaults.items():
+            if default is required and name not in group:
+                raise ValueError(
+                    "parameter group didn't specify a value of required optimization parameter "
+                    + name
+                )
+            group.setdefault(name, default)
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Set the gradients of all parameters to None, or to zeros."""
@@ -155,22 +240,14 @@ class Optimizer:
     @overload
     def step(self, closure: Callable[[], Any]) -> Any: ...
 
+    @hooked
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
         """Update the parameters according to their gradients.
 
         closure: recomputes the gradients and returns the loss, which `step` returns.
         """
-        self._opt_called = True
-        args: Any = (closure,)
-        for hook in self._hooks("step_pre"):
-            changed = hook(self, args, {})
-            if changed is not None:
-                args = changed[0]
-        with no_grad():
-            loss = self._step(*args)
-        for hook in self._hooks("step_post"):
-            hook(self, args, {})
-        return loss
+        with set_grad_enabled(self.defaults.get("differentiable", False)):
+            return self._step(closure)
 
     def _step(self, closure: Callable[[], Any] | None) -> Any:
         loss = None
@@ -183,13 +260,19 @@ class Optimizer:
 
     def _update(self, params: list[Tensor], group: Options) -> None:
         """Update parameters of a group, all of which have gradients."""
-        if self.update is None:
+        update = type(self).update
+        if update is None:
             raise NotImplementedError
         if not params:
             return
         grads = [p.grad for p in params]
-        options = self.arguments(group).values()
-        compiled(type(self).update)(params, grads, *self._kept(params, group), *options)
+        given = [params, grads, *self._kept(params, group), *self.arguments(group).values()]
+        if group.get("differentiable", False):
+            # copies are kept for derivatives, as the state is written again and again
+            with saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
+                update(*given)
+            return
+        compiled(update)(*given)
         for p in params:
             count_write(p)
 
@@ -199,10 +282,12 @@ class Optimizer:
         if wanted:
             for p in params:
                 state = self.state[p]
-                if not all(name in state for name in wanted):
+                if not all(name in state for name in self.names(p, group)):
                     for name, value in self.new_state(p, group).items():
                         state.setdefault(name, value)
-        return [[self.state[p][n] for p in params] if n in wanted else [] for n in self.states]
+        return [
+            [found(self.state[p], n) for p in params] if n in wanted else [] for n in self.states
+        ]
 
     # Overridden by subclasses
 
@@ -210,17 +295,31 @@ class Optimizer:
         """The names of `states` that the parameters of a group have."""
         return self.states
 
+    def names(self, param: Tensor, group: Options) -> tuple[str, ...]:
+        """The names of `states` that a parameter has, of those that its group has."""
+        return self.wanted(group)
+
     def new_state(self, param: Tensor, group: Options) -> dict[str, Tensor]:
         """The initial state of a parameter."""
         return {}
 
     def arguments(self, group: Options) -> dict[str, float | bool]:
         """The arguments of `update` after the state, by name: options as plain numbers."""
-        return {}
+        made: dict[str, float | bool] = {}
+        for name in self.takes:
+            value = group[name]
+            if name in PAIRS:
+                made.update(zip(PAIRS[name], map(float, value)))
+            else:
+                made[name] = bool(value) if name in FLAGS else float(value)
+        return made
 
     def options(self, arguments: dict[str, Any]) -> Options:
         """The options that correspond to `arguments`; the inverse of that."""
-        return arguments
+        return {
+            name: tuple(arguments[n] for n in PAIRS[name]) if name in PAIRS else arguments[name]
+            for name in self.takes
+        }
 
     # State
 
@@ -229,10 +328,11 @@ class Optimizer:
         for hook in self._hooks("state_dict_pre"):
             hook(self)
         numbers: dict[int, int] = {}
-        groups = []
+        groups: list[Options] = []
         for group in self.param_groups:
-            for p in group["params"]:
-                numbers.setdefault(id(p), len(numbers))
+            start = sum(len(g["params"]) for g in groups)
+            own = {id(p): i for i, p in enumerate(group["params"], start)}
+            numbers = {**own, **numbers}  # a parameter may be there twice
             made = {name: value for name, value in group.items() if name != "params"}
             made["params"] = [numbers[id(p)] for p in group["params"]]
             groups.append(made)
@@ -282,8 +382,12 @@ class Optimizer:
         for name in HOOKS:
             self.__dict__.setdefault(name, OrderedDict())
         for group in self.param_groups:
-            for name, default in self.defaults.items():
-                group.setdefault(name, default)
+            self._complete(group)
+            for p in group["params"]:
+                known = self.state.get(p, {})
+                for name in self.states:
+                    if isinstance(known.get(name), (int, float)):  # from an old PyTorch
+                        known[name] = scalar(known[name], group.get("fused"))
 
     # Hooks
 
@@ -351,5 +455,19 @@ def check(name: str, value: Any, is_valid: bool) -> None:
         raise ValueError(f"Invalid {name}: {value}")
 
 
+def scalar(value: float, is_fused: bool | None = False) -> Tensor:
+    """A number of the state, such as the count of steps; it is a tensor, as in PyTorch."""
+    is_wide = get_default_dtype().name == "float64" and not is_fused
+    return torch.tensor(value, dtype=torch.float64 if is_wide else torch.float32)
+
+
+def found(state: Mapping[str, Any], name: str) -> Any:
+    """A tensor of the state of a parameter; an empty one stands for what it has not."""
+    return state[name] if name in state else torch.zeros(0)
+
+
 Params = Iterable[Tensor] | Iterable[Options] | Iterable[tuple[str, Tensor]]
 """The types of parameters that optimizers accept."""
+
+ParamsT = Params
+"""Its name in PyTorch."""

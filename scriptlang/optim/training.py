@@ -4,7 +4,7 @@
     loss = step.step(x, y)
     step.save("training.pt")        # training can go on in Python, C++ or PyTorch
 
-The source of the methods is generated here; the functions that they call are in `updates.py`.
+The source of the methods is generated here; the functions that they call are in `updates`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from ..tensors import Tensor
 from ..types import OptionalType
 from . import algorithms, updates
 from .algorithms import SGD
-from .optimizer import Optimizer, Options
+from .optimizer import Optimizer, Options, found
 
 NAMES = {
     "Tensor": Tensor,
@@ -86,11 +86,10 @@ def training_step(
     rates of groups.
 
     Raises CompileError if something cannot be compiled, ValueError for parameters that the module
-    does not have, and TypeError for an optimizer other than SGD, Adam, AdamW, RMSprop and
-    Adagrad.
+    does not have, and TypeError for an optimizer that a program cannot hold, such as LBFGS.
     """
-    if type(optimizer).__name__ not in algorithms.__all__:
-        offered = ", ".join(algorithms.__all__)
+    offered = ", ".join(name for name in algorithms.__all__ if name != "SparseAdam")
+    if type(optimizer).__name__ not in offered.split(", "):
         raise TypeError(f"a program cannot hold {type(optimizer).__name__}; it can hold {offered}")
     whole = new_module("TrainingStep")
     whole.module = module if isinstance(module, ScriptModule) else script(module)
@@ -180,9 +179,10 @@ def group_module(optimizer: Optimizer, group: Options, trained: Sequence[Trained
         started.append(known.get("momentum_buffer") is not None)
         state = {**optimizer.new_state(param, group), **known}
         for name in optimizer.wanted(group):
-            value = state[name]
-            kept = optimizer.new_state(param, group)[name] if value is None else value.clone()
-            made.register_buffer(f"{name}_{i}", kept)
+            tensor = found(state, name)
+            if tensor is None:  # SGD keeps that for parameters without a gradient
+                tensor = optimizer.new_state(param, group)[name]
+            made.register_buffer(f"{name}_{i}", tensor.clone())
     if isinstance(optimizer, SGD):
         made.register_buffer(STARTED, torch.tensor(started, dtype=torch.bool))
     return made
@@ -223,7 +223,7 @@ def optimizer_of(step: ScriptModule) -> Optimizer:
         started = child.started.tolist() if cls is SGD else None
         for i, param in enumerate(group["params"]):
             if started is None or started[i]:
-                names = made.wanted(group)
+                names = made.names(param, group)
                 made.state[param] = {n: getattr(child, f"{n}_{i}").clone() for n in names}
     return made
 

@@ -23,8 +23,27 @@ CASES = {
     "adagrad": ("Adagrad", {}),
     "adagrad_decay": ("Adagrad", {"lr": 0.1, "lr_decay": 0.1, "weight_decay": 0.05}),
     "adagrad_start": ("Adagrad", {"initial_accumulator_value": 0.5, "maximize": True}),
+    "adadelta": ("Adadelta", {}),
+    "adadelta_all": ("Adadelta", {"lr": 0.5, "rho": 0.7, "weight_decay": 0.1, "maximize": True}),
+    "adamax": ("Adamax", {}),
+    "adamax_all": ("Adamax", {"lr": 0.05, "betas": (0.5, 0.8), "weight_decay": 0.1}),
+    "nadam": ("NAdam", {"lr": 0.05, "maximize": True}),
+    "nadam_decay": ("NAdam", {"weight_decay": 0.1, "momentum_decay": 0.1}),
+    "nadam_decoupled": ("NAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    "radam": ("RAdam", {"lr": 0.05, "betas": (0.8, 0.9)}),
+    "radam_decay": ("RAdam", {"lr": 0.05, "weight_decay": 0.1, "maximize": True}),
+    "radam_decoupled": ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
+    "asgd": ("ASGD", {"lr": 0.1}),
+    "asgd_averaged": ("ASGD", {"t0": 2, "lambd": 0.1, "alpha": 0.5, "weight_decay": 0.1}),
+    "rprop": ("Rprop", {}),
+    "adafactor": ("Adafactor", {}),
+    "adafactor_all": ("Adafactor", {"lr": 0.1, "eps": (1e-5, 1e-2), "d": 2.0, "weight_decay": 0.1}),
+    "rprop_sizes": ("Rprop", {"lr": 0.1, "etas": (0.3, 1.5), "step_sizes": (0.05, 0.2)}),
 }
 """Name -> class, options."""
+
+REAL = ("Adafactor",)
+"""Classes that refuse complex parameters."""
 
 SHAPES = ((3, 2), (4,), ())
 

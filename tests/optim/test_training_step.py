@@ -18,6 +18,21 @@ from . import cases
 
 ENGINES = ("python", "native")
 
+KINDS = (
+    "sgd_dampening",
+    "adam_amsgrad",
+    "rmsprop_all",
+    "adagrad_decay",
+    "adadelta_all",
+    "adamax_all",
+    "nadam_decay",
+    "radam",
+    "asgd_averaged",
+    "rprop_sizes",
+    "adafactor_all",
+)
+"""A case of each algorithm."""
+
 
 def model(package=sl):
     """A small network whose numbers are the same for all."""
@@ -88,7 +103,7 @@ def test_steps_run_on_the_native_engine(case):
     assert recorded.program_of(step._type.methods["step"]) is not None
 
 
-@pytest.mark.parametrize("case", ["sgd_dampening", "adam_amsgrad", "rmsprop_all", "adagrad_decay"])
+@pytest.mark.parametrize("case", KINDS)
 def test_an_archive_goes_on_where_it_stopped(case):
     name, options = cases.CASES[case]
     through = model()
@@ -106,7 +121,7 @@ def test_an_archive_goes_on_where_it_stopped(case):
     np.testing.assert_allclose(run(saved(step), 3, first=3), expected[3:], 1e-6)
 
 
-@pytest.mark.parametrize("case", ["sgd_dampening", "adam_amsgrad", "rmsprop_all", "adagrad_decay"])
+@pytest.mark.parametrize("case", KINDS)
 def test_the_optimizer_of_a_program_goes_on_in_python(case):
     name, options = cases.CASES[case]
     through = model()
@@ -298,6 +313,12 @@ def test_gradients_are_limited():
     optimizer.step()
     for p, q in zip(made.parameters(), other.parameters()):
         np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), 1e-5, 1e-6)
+
+
+def test_a_program_cannot_hold_every_optimizer():
+    made = model()
+    with pytest.raises(TypeError, match="cannot hold LBFGS; it can hold ASGD, SGD"):
+        optim.training_step(made, F.cross_entropy, optim.LBFGS(made.parameters()))
 
 
 def test_what_is_no_training_step_is_refused():

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, rates_of
+from .base import LRScheduler, rates_of, set_option
 from .plateau import ReduceLROnPlateau
 
 
@@ -52,18 +52,19 @@ class SequentialLR(CombinedScheduler):
         self.last_epoch = last_epoch + 1
         self.optimizer = optimizer
         for group in optimizer.param_groups:
-            group["lr"] = group["initial_lr"]
+            set_option(group, "lr", group["initial_lr"])
         for scheduler in schedulers:
             take_back(scheduler)
-        schedulers[0]._begin()
-        self._last_lr = schedulers[0].get_last_lr()
+        first = schedulers[bisect_right(milestones, 0)]
+        first._initial_step()
+        self._last_lr = first.get_last_lr()
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]  # as in PyTorch
         self.last_epoch += 1
         number = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[number]
         if number > 0 and self._milestones[number - 1] == self.last_epoch:
-            scheduler._go_to(0)
+            scheduler._update_lr(0)
         else:
             scheduler.step()
         self._last_lr = scheduler.get_last_lr()
@@ -80,17 +81,18 @@ class ChainedScheduler(CombinedScheduler):
         self.optimizer = optimizer
         self._last_lr = rates_of(self.optimizer)
 
-    def step(self, epoch: int | None = None) -> None:
+    def step(self) -> None:  # type: ignore[override]  # as in PyTorch
         for scheduler in self._schedulers:
             scheduler.step()
         self._last_lr = rates_of(self.optimizer)
 
 
 def take_back(scheduler: Any) -> None:
-    """Undo the initial step of a scheduler."""
-    for inner in getattr(scheduler, "_schedulers", ()):
-        take_back(inner)
-    if hasattr(scheduler, "last_epoch"):
+    """Undo the initial step of a scheduler, or of those in it."""
+    if hasattr(scheduler, "_schedulers"):
+        for inner in scheduler._schedulers:
+            take_back(inner)
+    elif hasattr(scheduler, "last_epoch"):
         scheduler.last_epoch -= 1
 
 

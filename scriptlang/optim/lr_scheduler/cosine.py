@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, checked, for_groups, set_option
+from .base import LRScheduler, checked, for_groups, refuse_no_momentum, set_option
 
 
 class CosineAnnealingLR(LRScheduler):
@@ -77,7 +77,12 @@ class CosineAnnealingWarmRestarts(LRScheduler):
         else:
             self._find_cycle(epoch)
         self.last_epoch = math.floor(epoch)
-        self._set(self.get_lr())
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr()
+        finally:
+            self._get_lr_called_within_step = False
+        self._set(rates)
 
     def _find_cycle(self, epoch: Any) -> None:
         """Set the period that an epoch is in, and the position in it."""
@@ -133,10 +138,7 @@ class OneCycleLR(LRScheduler):
                 group["min_lr"] = group["initial_lr"] / final_div_factor
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            if "momentum" not in optimizer.defaults and "betas" not in optimizer.defaults:
-                raise ValueError(
-                    "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-                )
+            refuse_no_momentum(optimizer)
             self.use_beta1 = "betas" in optimizer.defaults
             if last_epoch == -1:
                 for group, most, least in zip(
@@ -160,6 +162,7 @@ class OneCycleLR(LRScheduler):
         return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
 
     def get_lr(self) -> list[Any]:
+        self._warn_outside_step()
         if self.last_epoch > self.total_steps:
             raise ValueError(
                 f"Tried to step {self.last_epoch} times. The specified number of total steps is "

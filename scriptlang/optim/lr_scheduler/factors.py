@@ -59,7 +59,8 @@ class LambdaLR(FunctionScheduler):
     """The initial rate times a function of the epoch."""
 
     def get_lr(self) -> list[Any]:
-        pairs = zip(self.base_lrs, self.lr_lambdas)
+        self._warn_outside_step()
+        pairs = zip(self.base_lrs, self.lr_lambdas, strict=True)
         return [base * function(self.last_epoch) for base, function in pairs]
 
 
@@ -67,7 +68,8 @@ class MultiplicativeLR(FunctionScheduler):
     """Multiplies the rate by a function of the epoch, at each epoch."""
 
     def get_lr(self) -> list[Any]:
-        pairs = zip(self.optimizer.param_groups, self.lr_lambdas)
+        self._warn_outside_step()
+        pairs = zip(self.optimizer.param_groups, self.lr_lambdas, strict=True)
         if self._is_initial:
             return [group["lr"] for group, _ in pairs]
         return [group["lr"] * function(self.last_epoch) for group, function in pairs]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import warnings
 from typing import Any, SupportsFloat
 
 from ..optimizer import Optimizer
-from .base import LRScheduler, checked, rates_of, set_option
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, checked, rates_of, set_option
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -66,8 +67,12 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         """Process the metric of an epoch, and reduce the rate if it has stopped improving."""
         value = float(metrics)
-        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
-        if self.is_better(value, self.best):
+        if epoch is None:
+            epoch = self.last_epoch + 1
+        else:
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
+        self.last_epoch = epoch
+        if self._is_better(value, self.best):
             self.best, self.num_bad_epochs = value, 0
         else:
             self.num_bad_epochs += 1
@@ -75,11 +80,11 @@ class ReduceLROnPlateau(LRScheduler):
             self.cooldown_counter -= 1
             self.num_bad_epochs = 0
         if self.num_bad_epochs > self.patience:
-            self._reduce()
+            self._reduce_lr(epoch)
             self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
         self._last_lr = rates_of(self.optimizer)
 
-    def _reduce(self) -> None:
+    def _reduce_lr(self, epoch: int) -> None:
         groups = self.optimizer.param_groups
         if len(groups) != len(self.min_lrs):
             if self.default_min_lr is None:
@@ -100,7 +105,7 @@ class ReduceLROnPlateau(LRScheduler):
     def in_cooldown(self) -> bool:
         return self.cooldown_counter > 0
 
-    def is_better(self, a: float, best: float) -> bool:
+    def _is_better(self, a: float, best: float) -> bool:
         """Whether a is better than best by more than the threshold."""
         sign = -1.0 if self.mode == "min" else 1.0
         by = (
