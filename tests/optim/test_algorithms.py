@@ -157,6 +157,7 @@ def wrong_calls(package):
         "muon": lambda: optim.Muon([package.nn.Parameter(package.ones(2, 2))], momentum=-1),
         "adjust": lambda: optim.Muon([p], adjust_lr_fn="x"),
         "sparse": lambda: optim.SparseAdam([p], lr=0.0),
+        "complex": lambda: optim.SparseAdam([package.ones(2, dtype=package.complex64)]),
         "dense": lambda: stepped(package, optim.SparseAdam([p])),
         "empty": lambda: optim.SGD([]),
         "a number": lambda: optim.SGD([1.5]),

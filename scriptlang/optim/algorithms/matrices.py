@@ -186,6 +186,17 @@ class SparseAdam(Optimizer):
         check_betas(betas)
         options = {"lr": lr, "betas": betas, "eps": eps, "maximize": maximize}
         super().__init__(params, options)
+        places = [
+            [i, k]
+            for i, group in enumerate(self.param_groups)
+            for k, p in enumerate(group["params"])
+            if p.is_complex()
+        ]
+        if places:
+            raise ValueError(
+                f"Complex params at indices {places}: SparseAdam does not support complex "
+                "parameters"
+            )
 
     def _update(self, params: list[Tensor], group: Options) -> None:
         if params:
