@@ -49,6 +49,25 @@ def test_all_nets_are_straight_and_train_as_recorded(name, algorithm):
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), 1e-4, 1e-6, err_msg=key)
 
 
+@pytest.mark.parametrize(
+    "algorithm, options",
+    [
+        (optim.SGD, {"momentum": 0.9, "nesterov": True, "weight_decay": 0.01}),
+        (optim.Adam, {"amsgrad": True, "maximize": True}),
+        (optim.RMSprop, {"centered": True, "momentum": 0.9}),
+        (optim.Adagrad, {}),
+        (optim.NAdam, {}),
+    ],
+)
+def test_algorithms_that_are_straight(algorithm, options):
+    batches = nets.batches("mlp", 4)
+    step, other = made("mlp", algorithm, **options), taped(made("mlp", algorithm, **options))
+    assert run(step, batches) == run(other, batches)
+    assert [g.reason for g in graphs(step)] == [""]
+    for (key, mine), theirs in zip(step.state_dict().items(), other.state_dict().values()):
+        np.testing.assert_array_equal(mine.numpy(), theirs.numpy(), err_msg=key)
+
+
 @pytest.mark.parametrize("engine", ENGINES)
 def test_a_loaded_step_is_compiled_on_request(engine, tmp_path):
     batches = nets.batches("lstm", 3)

@@ -18,9 +18,12 @@ def sgd(
     nesterov: bool,
     maximize: bool,
 ) -> None:
-    """SGD. started: whether each momentum buffer has a value; if not, it gets the gradient."""
+    """SGD. started: whether each momentum buffer has a value; if not, it is zero and gets the
+    gradient. Without dampening that is what it gets in any case, so that nothing has to be asked.
+    Where derivatives go through steps, PyTorch's first buffer has no history."""
+    asks = momentum != 0.0 and (dampening != 0.0 or any_requires_grad(grads))
     known: list[bool] = []
-    if momentum != 0.0:
+    if asks:
         known = [bool(flag) for flag in started.unbind()]
     for i, param in enumerate(params):
         given = grads[i]
@@ -30,13 +33,36 @@ def sgd(
                 grad = grad.add(param, alpha=weight_decay)
             if momentum != 0.0:
                 velocity = momentum_buffers[i]
-                if known[i]:
+                if not asks or known[i]:
                     velocity.mul_(momentum).add_(grad, alpha=1.0 - dampening)
                 else:
-                    velocity.copy_(grad.detach())  # as PyTorch, for derivatives of steps
+                    velocity.copy_(grad.detach())
                     started[i].fill_(True)
                 grad = grad.add(velocity, alpha=momentum) if nesterov else velocity
             param.add_(grad, alpha=-lr)
+    if momentum != 0.0 and not asks:
+        note_started(started, grads)
+
+
+def any_requires_grad(grads: list[Tensor | None]) -> bool:
+    found = False
+    for grad in grads:
+        found = found or (grad is not None and grad.requires_grad)
+    return found
+
+
+def note_started(started: Tensor, grads: list[Tensor | None]) -> None:
+    """Note that the momentum buffers of parameters with a gradient have a value."""
+    missing = 0
+    for grad in grads:
+        if grad is None:
+            missing += 1
+    if missing == 0:
+        started.fill_(True)
+    else:
+        for i, grad in enumerate(grads):
+            if grad is not None:
+                started[i].fill_(True)
 
 
 def asgd(
