@@ -404,6 +404,33 @@ def test_buffers_are_written_in_place():
         equal(both(ours(x)), (value, grad))
 
 
+class Shifting(torch.nn.Module):
+    """What its derivative computes again reads a buffer that is written in between."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("seen", torch.full((1 << 21,), 0.5))
+
+    def forward(self, x):
+        y = torch.sin(x - self.seen)
+        self.seen.add_(1.0)
+        return (y * y * y).sum()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_is_computed_again_reads_buffers_before_they_are_written(engine):
+    model, x = Shifting(), torch.linspace(-3, 3, 1 << 21)
+    both = value_and_grad(scriptlang.script(Shifting(), engine=engine), wrt="x", engine=engine)
+    assert both.why(ours(x)) == ""
+    for _ in range(2):
+        leaf = x.clone().requires_grad_()
+        value = model(leaf)
+        (grad,) = torch.autograd.grad(value, [leaf])
+        got, found = both(ours(x))
+        equal(found, grad, 1e-4)
+        assert got.item() == pytest.approx(value.item(), 1e-3)
+
+
 def test_parameters_are_read_when_it_is_called():
     model = scriptlang.script(Net())
     both, args = value_and_grad(model), [ours(a) for a in batch()]

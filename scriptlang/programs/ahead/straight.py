@@ -11,7 +11,7 @@ from ...building import alone, uncollected
 from ...interpreter.arguments import bind
 from ...interpreter.engine import engine as engine_named
 from ...interpreter.gradients import has_tangent
-from ...ir import OPTIMIZED, Function, Graph, clone_block, schema_of_graph
+from ...ir import OPTIMIZED, Function, Graph, Value, clone_block, schema_of_graph
 from ...objects import ScriptObject
 from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
@@ -420,17 +420,21 @@ def runnable(
     if fold_weights.run(own):
         pipeline.optimize(own)
     peephole.run_unrecorded(own)
-    if facts is not None:
-        given = {v: facts[i] for i, v in enumerate(own.inputs) if i in facts}
-        in_place.run(own, own.inputs[leaves:], propagate(own, given))
     fast = own.copy()
     if outputs is not None and facts is not None:
-        given = {v: facts[i] for i, v in enumerate(fast.inputs) if i in facts}
-        recompute(fast, outputs, propagate(fast, given))
+        recompute(fast, outputs, facts_in(fast, facts))
+    if facts is not None:  # after that, since what is computed again reads arguments again
+        for made in (own, fast):
+            in_place.run(made, made.inputs[leaves:], facts_in(made, facts))
     fuse_pointwise.run(fast)
     function = Function(name, schema_of_graph(name, own), own)
     function.attributes[OPTIMIZED] = fast
     return ScriptFunction(function, engine_named(engine))
+
+
+def facts_in(graph: Graph, facts: Mapping[int, Fact]) -> Mapping[Value, Fact]:
+    """The facts of all values of a graph, given those of its inputs."""
+    return propagate(graph, {v: facts[i] for i, v in enumerate(graph.inputs) if i in facts})
 
 
 class ValueAndGrad(Ahead):
