@@ -87,7 +87,7 @@ SL_NOINLINE void part_rows(const ConvShape& s, const Frame& f, int64_t rows, con
     };
     for (int64_t i = 0; i < whole; i += W) many(i);
     if (whole == 0) {
-#if defined(__AVX512F__)
+#if defined(__AVX512F__)  // narrow rows of many networks; masks cost nothing here
       const int count = static_cast<int>(pairs);
       const Vector<T> first = load_first(from, 2 * count),
                       second = load_first(from + W, 2 * count - W);
