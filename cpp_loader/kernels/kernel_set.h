@@ -23,6 +23,7 @@ struct GridFunctions;
 struct HalfProductFunctions;
 struct IntegerFunctions;
 struct ResizeFunctions;
+struct UpdateFunctions;
 
 struct KernelSet {
   const char* name;  // "avx512", "avx2", "portable"
@@ -52,6 +53,7 @@ struct KernelSet {
   const DenseFunctions* dense_rows;
   const BackwardFunctions<float>* backward_f32;
   const BackwardFunctions<double>* backward_f64;
+  const UpdateFunctions* updates;
 
   template <class T>
   const BackwardFunctions<T>& backward() const;

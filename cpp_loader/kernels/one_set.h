@@ -32,7 +32,8 @@ namespace scriptlang::kernels {
   X(HalfProductFunctions, half_product, half_product)             \
   X(DenseFunctions, dense_rows, dense_rows)                       \
   X(BackwardFunctions<float>, backward_f32, backward_f32)         \
-  X(BackwardFunctions<double>, backward_f64, backward_f64)
+  X(BackwardFunctions<double>, backward_f64, backward_f64)         \
+  X(UpdateFunctions, updates, updates)
 // clang-format on
 
 namespace SL_ONE_ISA {

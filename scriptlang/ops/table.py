@@ -94,6 +94,7 @@ FAMILIES = (
     "prim",
     "modes",
     "fused",
+    "updates",
     "gradients",
     "quantized_plain",
 )

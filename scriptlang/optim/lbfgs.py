@@ -12,7 +12,8 @@ from ..tensors import Tensor
 from . import updates
 from .algorithms.shared import checked_lr
 from .line_search import Point, strong_wolfe
-from .optimizer import Optimizer, Params, compiled
+from .optimizer import Optimizer, Params
+from .updates.at_once import compiled_at_once
 
 LEAST_CURVATURE = 1e-10
 """A step is only remembered if the change of the gradient along it is larger than this."""
@@ -157,7 +158,7 @@ class _Run:
                 del state[name][: -self.group["history_size"]]
             state["H_diag"] = curvature / change.dot(change)
         scale = torch.as_tensor(state["H_diag"], dtype=self.grad.dtype)
-        made, coefficients = compiled(updates.quasi_newton)(
+        made, coefficients = compiled_at_once(updates.quasi_newton)(
             self.grad, state["old_dirs"], state["old_stps"], state["ro"], scale
         )
         unused = [None] * (self.group["history_size"] - len(coefficients))

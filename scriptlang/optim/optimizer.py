@@ -8,9 +8,8 @@ import warnings
 from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from itertools import chain
-from typing import Any, ClassVar, TypeVar, overload
+from typing import Any, ClassVar, overload
 
-from ..api import script
 from ..autograd.graph import saved_tensors_hooks
 from ..dtypes import get_default_dtype
 from ..grad_mode import enable_grad, set_grad_enabled
@@ -19,8 +18,7 @@ from ..ops.calling import functions as torch
 from ..ops.derivatives.state import count_write, is_leaf
 from ..tensor_types import typename
 from ..tensors import Tensor, as_tensor
-
-R = TypeVar("R")
+from .updates.at_once import compiled_at_once
 
 Options = dict[str, Any]
 """A group: `params`, and options by name."""
@@ -98,12 +96,6 @@ def hooked(step: Callable[..., Any]) -> Callable[..., Any]:
         return made
 
     return wrapper
-
-
-@functools.cache
-def compiled(update: Callable[..., R]) -> Callable[..., R]:
-    """An update of `updates` as a compiled program, which changes all parameters in one call."""
-    return script(update)
 
 
 class Optimizer:
@@ -272,7 +264,7 @@ class Optimizer:
             with saved_tensors_hooks(lambda x: x.clone(), lambda x: x):
                 update(*given)
             return
-        compiled(update)(*given)
+        compiled_at_once(update)(*given)
         for p in params:
             count_write(p)
 

@@ -26,6 +26,7 @@ from ..types import OptionalType
 from . import algorithms, updates
 from .algorithms import SGD
 from .optimizer import Optimizer, Options, found
+from .updates.at_once import at_once
 
 NAMES = {
     "Tensor": Tensor,
@@ -118,7 +119,7 @@ def training_step(
         targets = arguments_of(function or made.loss.forward)[1:]
     text = step_text(inputs, targets, groups, function is not None, limits)
     define_methods(made, text + rates_text(len(groups)), names)
-    let_steps_be_straight(made._type.methods["step"])
+    let_steps_be_straight(made._type.methods["step"], at_once)
     return made
 
 
@@ -131,7 +132,7 @@ def compile_steps(step: ScriptModule) -> ScriptModule:
     """
     if not hasattr(step, "optimizer") or not hasattr(step.optimizer, "kind"):
         raise ValueError("compile_steps takes what training_step made, or an archive of that")
-    let_steps_be_straight(step._type.methods["step"])
+    let_steps_be_straight(step._type.methods["step"], at_once)
     return step
 
 

@@ -11,7 +11,7 @@ once, even if it is a few short functions that each call the next one twice.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from .. import budgets
@@ -27,7 +27,11 @@ MAX_DEPTH = 200
 """The most nested calls. Each inlined node stores all calls that lead to it."""
 
 
-def run(graph: Graph) -> bool:
+Instead = Callable[[Function], Function]
+
+
+def run(graph: Graph, instead: Instead | None = None) -> bool:
+    """instead: gives the function whose body is put in for a call of another one."""
     own, calls = measured(graph)
     if not calls:
         return False
@@ -35,7 +39,7 @@ def run(graph: Graph) -> bool:
     budget = budgets.current()
     if budget is not None:
         budget.allow("graph_nodes", inlined - own)
-    added = put_in(graph, own)
+    added = put_in(graph, own, instead)
     budgets.spend("graph_nodes", added or 0)
     return added is not None
 
@@ -52,7 +56,7 @@ def measured(graph: Graph) -> tuple[int, list[Function]]:
     return count, calls
 
 
-def put_in(graph: Graph, size: int) -> int | None:
+def put_in(graph: Graph, size: int, instead: Instead | None = None) -> int | None:
     """Inline calls in a graph of `size` nodes; returns the number of added nodes, or None if no
     call was replaced."""
     added, changed = 0, False
@@ -69,7 +73,7 @@ def put_in(graph: Graph, size: int) -> int | None:
             or not may_inline(function)
         ):
             continue
-        copied = splice(node, function)
+        copied = splice(node, function if instead is None else instead(function))
         added, changed = added + len(copied), True
         pending += reversed(copied)
         budgets.look()

@@ -31,6 +31,7 @@ extern const HalfProductFunctions half_product;
 extern const DenseFunctions dense_rows;
 extern const BackwardFunctions<float> backward_f32;
 extern const BackwardFunctions<double> backward_f64;
+extern const UpdateFunctions updates;
 
 // Functions of isa/gemm.cpp that convolutions use, too. dot_products needs contiguous rows of a and
 // contiguous columns of b; the columns of c have the stride `c_column`.

@@ -25,26 +25,57 @@ def adam(
 ) -> None:
     """Adam, or AdamW if decoupled_weight_decay."""
     for i, param in enumerate(params):
-        given = grads[i]
-        if given is not None:
-            t = count(steps[i])
-            grad = -given if maximize else given
-            if weight_decay != 0.0:
-                if decoupled_weight_decay:
-                    param.mul_(1.0 - lr * weight_decay)
-                else:
-                    grad = grad.add(param, alpha=weight_decay)
-            grad = real(grad)
-            mean, square = real(exp_avgs[i]), real(exp_avg_sqs[i])
-            mean.lerp_(grad, 1.0 - beta1)
-            square.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
-            if amsgrad:
-                most = real(max_exp_avg_sqs[i])
-                most.copy_(torch.maximum(most, square))
-                square = most
-            scale = (1.0 - beta2**t) ** 0.5
-            divisor = square.sqrt().div_(scale).add_(eps)
-            real(param).addcdiv_(mean, divisor, value=-(lr / (1.0 - beta1**t)))
+        grad = grads[i]
+        if grad is not None:
+            adam_of_one(
+                param,
+                grad,
+                exp_avgs[i],
+                exp_avg_sqs[i],
+                max_exp_avg_sqs[i] if amsgrad else None,
+                count(steps[i]),
+                lr,
+                beta1,
+                beta2,
+                eps,
+                weight_decay,
+                maximize,
+                decoupled_weight_decay,
+            )
+
+
+def adam_of_one(
+    param: Tensor,
+    given: Tensor,
+    exp_avg: Tensor,
+    exp_avg_sq: Tensor,
+    max_exp_avg_sq: Tensor | None,
+    t: float,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    maximize: bool,
+    decoupled_weight_decay: bool,
+) -> None:
+    grad = -given if maximize else given
+    if weight_decay != 0.0:
+        if decoupled_weight_decay:
+            param.mul_(1.0 - lr * weight_decay)
+        else:
+            grad = grad.add(param, alpha=weight_decay)
+    grad = real(grad)
+    mean, square = real(exp_avg), real(exp_avg_sq)
+    mean.lerp_(grad, 1.0 - beta1)
+    square.mul_(beta2).addcmul_(grad, grad, value=1.0 - beta2)
+    if max_exp_avg_sq is not None:
+        most = real(max_exp_avg_sq)
+        most.copy_(torch.maximum(most, square))
+        square = most
+    scale = (1.0 - beta2**t) ** 0.5
+    divisor = square.sqrt().div_(scale).add_(eps)
+    real(param).addcdiv_(mean, divisor, value=-(lr / (1.0 - beta1**t)))
 
 
 def adamax(

@@ -9,12 +9,17 @@ A straight graph has no writes but copies into its arguments at its end (writes.
 comes from pointwise operators that begin with the argument itself, and nothing reads the memory of
 the argument after them, they may as well write it. Tensors that are updated at each step, such as
 parameters, are then read and written once. The targets must not share memory with anything else.
+
+    %ps, %gs, %ms, ... = aten::_fused_adam([%p], [%g], [%m], ...)
+    aten::copy_(%p, %ps[0], False)                             ->   aten::_fused_adam_([%p], ...)
 """
 
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import Any
 
+from ... import types as T
 from ...ir import Graph, Node, Value
 from ...ops import table
 from ..shape_facts import Fact, TensorFacts
@@ -24,13 +29,65 @@ def run(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -
     """targets: the arguments that may be written so. facts: of the values of the graph."""
     order = {node: k for k, node in enumerate(graph.nodes)}
     changed = False
-    for node in list(graph.nodes):
-        if node.kind == "aten::copy_" and node.inputs[0] in targets and not node.output.uses:
-            chain = chain_of(node, facts)
-            if chain is not None and is_last(node, chain, order):
-                write(node, chain)
-                changed = True
+    for update in list(graph.nodes):
+        writer = writer_of_lists(update)
+        copies = None if writer is None else copies_of(update, targets)
+        if copies is not None and all(is_last(c, update, c.inputs[1], order) for c in copies):
+            write_lists(update, writer, copies)
+            changed = True
+    for copy in [node for node in graph.nodes if is_last_copy(node, targets)]:
+        chain = chain_of(copy, facts)
+        if chain is not None and is_last(copy, chain[-1], chain[0].output, order):
+            write(copy, chain)
+            changed = True
     return changed
+
+
+def is_last_copy(node: Node, targets: Collection[Value]) -> bool:
+    return node.kind == "aten::copy_" and node.inputs[0] in targets and not node.output.uses
+
+
+def writer_of_lists(node: Node) -> table.Operator | None:
+    """The in-place variant of an operator that returns new lists of tensors, such as a step of an
+    optimizer."""
+    if node.schema is None or any(v.type != T.ListType(T.TENSOR) for v in node.outputs):
+        return None
+    writer = table.find(f"{node.kind}_", node.schema.overload)
+    if writer is None or len(writer.schema.written) != len(node.outputs):
+        return None
+    return writer
+
+
+def copies_of(update: Node, targets: Collection[Value]) -> list[Node] | None:
+    """The copies of all that an update returns into what it read; None if that is not all that is
+    done with the results, or if a tensor is updated twice."""
+    copies: list[Node] = []
+    for given, result in zip(update.inputs, update.outputs):
+        if given.node.kind != "prim::ListConstruct":
+            return None
+        for unpack, _ in result.uses:
+            if unpack.kind != "prim::ListUnpack":
+                return None
+            for target, new in zip(given.node.inputs, unpack.outputs):
+                users = [user for user, _ in new.uses]
+                if len(users) != 1 or not is_last_copy(users[0], targets):
+                    return None
+                if users[0].inputs[:2] != [target, new]:
+                    return None
+                copies.append(users[0])
+    written = [copy.inputs[0] for copy in copies]
+    return copies if copies and len(set(written)) == len(written) else None
+
+
+def write_lists(update: Node, writer: Any, copies: Collection[Node]) -> None:
+    """Let an update write the tensors that it reads, instead of the copies."""
+    for copy in copies:
+        copy.destroy()
+    for unpack in [user for result in update.outputs for user, _ in result.uses]:
+        unpack.destroy()
+    with update.graph.at(update):
+        update.graph.insert(writer.name, list(update.inputs), [], schema=writer.schema, like=update)
+    update.destroy()
 
 
 def chain_of(copy: Node, facts: Mapping[Value, Fact]) -> list[Node] | None:
@@ -71,17 +128,17 @@ def writer_of(node: Node) -> table.Operator | None:
     return writer if [a.name for a in writer.schema.arguments] == names else None
 
 
-def is_last(copy: Node, chain: list[Node], order: Mapping[Node, int]) -> bool:
-    """Whether only the copy and the chain's first operator, by its first argument, read the memory
-    of the argument from that operator on; and no result of the graph is the new value, which
+def is_last(copy: Node, first: Node, new: Value, order: Mapping[Node, int]) -> bool:
+    """Whether only the copy and the operator `first`, which begins with the argument, read the
+    memory of the argument from that operator on; and no result of the graph is the new value, which
     later calls would change."""
-    first, last = chain[-1], chain[0].output
-    if any(user not in order or user.kind == "prim::TupleConstruct" for user, _ in last.uses):
+    if any(user not in order or user.kind == "prim::TupleConstruct" for user, _ in new.uses):
         return False
-    shared, found = [copy.inputs[0]], {copy.inputs[0]}
+    target = copy.inputs[0]
+    shared, found = [target], {target}
     for v in shared:
         for user, i in v.uses:
-            if user is copy or (user is first and i == 0 and v is copy.inputs[0]):
+            if user is copy or (user is first and begins_with(first, i, target)):
                 continue
             if user not in order or order[user] >= order[first]:
                 return False
@@ -90,6 +147,14 @@ def is_last(copy: Node, chain: list[Node], order: Mapping[Node, int]) -> bool:
                     found.add(made)
                     shared.append(made)
     return True
+
+
+def begins_with(first: Node, i: int, target: Value) -> bool:
+    """Whether input i of an operator is the argument that it is to write, or the list of it."""
+    given = first.inputs[i]
+    if given is target:
+        return i == 0
+    return i < len(first.outputs) and given.type != T.TENSOR and target in given.node.inputs
 
 
 def may_share(user: Node, i: int) -> list[Value]:

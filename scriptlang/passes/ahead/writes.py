@@ -114,14 +114,34 @@ def unknown_view(base: Tensor) -> Tensor:
 
 
 def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
-    """A call that writes one tensor.
-    The tensor gets the result as its value; returns the tensor."""
+    """A call that writes one tensor, or lists of them, such as a step of an optimizer.
+    A tensor that is written gets the result as its value; returns the first one."""
+    if operator.schema.written and all(is_list for _, is_list in operator.schema.written):
+        return write_lists(e, operator, args)
     targets = [args[i] for i, _ in operator.schema.written]
     if len(targets) != 1 or not isinstance(targets[0], Tensor) or targets[0] is not args[0]:
         raise NotStraight(f"{operator.qualified_name} writes its arguments")
-    target = targets[0]
     first = len(e.entries)
-    new = written(e, operator, args)
+    put(e, targets[0], written(e, operator, args), first)
+    return targets[0]
+
+
+def write_lists(e: Evaluator, operator: table.Operator, args: list[Any]) -> None:
+    first, schema = len(e.entries), operator.schema
+    found = table.find(operator.name[:-1], operator.overload)
+    if found is None or len(found.schema.returns) != len(schema.written):
+        raise NotStraight(f"{operator.qualified_name} writes its arguments")
+    results = e.operator(found, args)
+    scale = schema.index("grad_scale")
+    is_scaled = scale is None or args[scale] is not None  # else gradients are not written
+    for (i, _), news in zip(schema.written, results):
+        if schema.arguments[i].name != "grads" or is_scaled:
+            for target, new in zip(args[i], news):
+                put(e, target, new, first)
+
+
+def put(e: Evaluator, target: Tensor, new: Tensor, first: int) -> None:
+    """Give a tensor that is written its new value. first: the first step that made it."""
     if e.records and target.active and target.is_outside and target.base is None:
         raise NotStraight("what is differentiated by is written")
     made = e.value(new)
@@ -132,7 +152,6 @@ def write(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
             del entry.memory[v]
         if made in entry.memory:
             entry.memory[made] = root, root.writes
-    return target
 
 
 def written(e: Evaluator, operator: table.Operator, args: list[Any]) -> Tensor:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...dtypes import int32, int64
-from ..shape_facts import TensorFacts
+from ..shape_facts import TensorFacts, Unknown
 from . import Call, Several, rule, shared_rule, typed
 
 
@@ -74,3 +74,12 @@ def one_hot(c: Call) -> Any:
     classes = c["num_classes"]
     size = classes if type(classes) is int and classes >= 0 else c.fresh()
     return *c.shape("self"), size
+
+
+@rule("_fused_adam _fused_adamw", dtype=None)
+def updated(c: Call) -> Any:
+    """Lists of tensors like those in the lists before."""
+    lists = [c.facts[i] for i in range(len(c.schema.returns))]
+    if not all(isinstance(fact, tuple) for fact in lists):
+        raise Unknown
+    return Several(tuple(TensorFacts(f.shape, f.dtype, f.rank) for f in fact) for fact in lists)

@@ -11,8 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from ...interpreter.gradients import STRAIGHT
-from ...ir import Function
+from ...ir import Function, Graph
 from ...objects import ScriptObject, walk
+from ...passes import inline, pipeline
 from ...passes.ahead.joint import Joint
 from ...tensors import Tensor
 from .inside import Inside, Straights
@@ -62,10 +63,17 @@ class StepGraph(Straight):
 class StepInside(Inside):
     """The straight graphs of one `step` on one engine."""
 
-    def __init__(self, function: Function, engine: str) -> None:
+    def __init__(self, function: Function, engine: str, instead: inline.Instead) -> None:
         super().__init__(function, engine)
+        self.instead = instead
         self.sources = self.trained = Trained()
         self.kinds = Kinds(MOST_KINDS)
+
+    def program_graph(self) -> Graph:
+        graph = self.function.graph.copy()
+        inline.run(graph, self.instead)
+        pipeline.optimize(graph)
+        return graph
 
     def run(self, made: Any, leaves: list[Any]) -> Any:
         """NotImplemented for arguments that are memory of the module, which the step writes."""
@@ -82,10 +90,17 @@ class Steps(Straights):
 
     is_closed = True
 
+    def __init__(self, function: Function, instead: inline.Instead) -> None:
+        super().__init__(function)
+        self.instead = instead
+
     def of(self, engine: str) -> Inside:
-        return StepInside(self.function, engine)
+        return StepInside(self.function, engine, self.instead)
 
 
-def let_steps_be_straight(step: Function) -> None:
-    """Let the method `step` of a training program run as straight graphs where possible."""
-    step.attributes[STRAIGHT] = Steps(step)
+def let_steps_be_straight(step: Function, instead: inline.Instead) -> None:
+    """Let the method `step` of a training program run as straight graphs where possible.
+
+    instead: gives the function that is run for one that the step calls.
+    """
+    step.attributes[STRAIGHT] = Steps(step, instead)

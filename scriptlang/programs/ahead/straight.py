@@ -99,11 +99,15 @@ class Ahead:
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Any:
         raise NotImplementedError
 
-    def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
-        """The straight graph of the program without derivatives."""
+    def program_graph(self) -> Graph:
+        """The graph of the program, optimised."""
         graph = self.function.graph.copy()
         pipeline.optimize(graph)
-        joint = Joint(graph, values, facts)
+        return graph
+
+    def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
+        """The straight graph of the program without derivatives."""
+        joint = Joint(self.program_graph(), values, facts)
         if self.sources is not None:
             for source in self.sources.arguments(joint.arguments):
                 source.active = True
