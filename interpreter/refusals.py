@@ -11,9 +11,8 @@ import re
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from .. import dtypes
+from ..lazy_numpy import np
 from ..tensors import Tensor
 
 UNSUPPORTED = re.compile(r"not implemented for '(\w+)'$")

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..errors import ArchiveError
+from . import sources
 from .materialise import Materialiser, Storages
 from .pickle_tree import ITEM_SIZES, StorageRef
 from .recognise import LEGACY_SAVE_MAGIC
@@ -87,7 +88,7 @@ def storages(
         end = at + 8 + count * ITEM_SIZES[ref.dtype]
         if end > len(data):
             raise ArchiveError("the file ends inside a storage", None, DAMAGED)
-        records[f"/{key}"] = data[at + 8 : end]
+        records[f"/{key}"] = sources.aligned(data[at + 8 : end], at + 8)
         at = end
     missing = [key for key in refs if f"/{key}" not in records]
     if missing:

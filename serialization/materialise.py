@@ -10,11 +10,10 @@ from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
-import numpy as np
-
 from .. import dtypes
 from .. import types as T
 from ..errors import ArchiveError
+from ..lazy_numpy import np
 from ..objects import Device, EnumValue, ScriptObject
 from ..records import field, record
 from ..tensors import Storage, Tensor
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
     from ..ops.quantization.quantized_tensors import ChannelQuantizer, Quantizer
 
 MAX_DEPTH = 80
-ALIGNMENT = 16
 
 DAMAGED = "the file is damaged, or not written by torch.jit.save"
 
@@ -61,7 +59,8 @@ class PendingState:
 class Storages:
     """The storages of an archive, each opened once.
 
-    view: returns the bytes of a record; they are writable if writes do not change the file.
+    view: returns the bytes of a record, aligned by `sources.aligned`; they are writable if writes
+    do not change the file.
     swapped: whether the file's byte order differs from this machine's.
     opened: the storages by record.  bools: the records that were checked to be bools.
     """
@@ -79,7 +78,8 @@ class Storages:
             storage = self.opened[record] = self._storage(record, item, SCALAR_TYPES[ref.dtype])
         if SCALAR_TYPES[ref.dtype] == "Bool" and record not in self.bools:
             self.bools.add(record)
-            if storage.nbytes and storage.data.max() > 1:
+            memory = storage.owner if storage.owner is not None else storage.data
+            if bytes(memory).translate(None, b"\0\1"):
                 raise ArchiveError("a bool is neither 0 nor 1", record, DAMAGED)
         if ref.numel * item > storage.nbytes:
             raise ArchiveError(
@@ -92,15 +92,11 @@ class Storages:
 
     def _storage(self, record: str, item: int, scalar_type: str) -> Storage:
         view = self.view(record)
-        data = np.frombuffer(view, np.uint8) if len(view) else np.empty(0, np.uint8)
         if self.swapped and item > 1:
-            if "Complex" in scalar_type:
-                item //= 2
-            whole = data.size // item * item
-            data = data[:whole].reshape(-1, item)[:, ::-1].reshape(-1).copy()
-        elif not data.flags.writeable or data.ctypes.data % ALIGNMENT:
-            data = data.copy()
-        return Storage(data)
+            item //= 2 if "Complex" in scalar_type else 1
+            whole = np.frombuffer(view, np.uint8, len(view) // item * item)
+            return Storage(whole.reshape(-1, item)[:, ::-1].reshape(-1).copy())
+        return Storage(None, memoryview(bytearray(view)) if view.readonly else view)
 
 
 class Materialiser:

@@ -54,7 +54,8 @@ class RecordReader:
     def tensor(self, record: str) -> memoryview:
         if record not in self.records:
             raise ArchiveError("the archive lacks this storage", record, DAMAGED)
-        return self.zip.read(self.root + record, self.check_tensors)
+        view = self.zip.read(self.root + record, self.check_tensors)
+        return sources.aligned(view, self.zip.place(self.root + record))
 
     def is_swapped(self) -> bool:
         """Whether the byte order of its numbers differs from that of this machine."""

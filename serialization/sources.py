@@ -76,6 +76,16 @@ def contents_of(file: Any, mmap: bool | None) -> memoryview:
     return contents[: read_into(file, contents)]
 
 
+ALIGNMENT = 16
+"""That of the contents of files in memory, in bytes."""
+
+
+def aligned(view: memoryview, start: int) -> memoryview:
+    """The bytes of a file from `start` on, as they are or copied, so that numbers in them can be
+    read in place."""
+    return view if start % ALIGNMENT == 0 else memoryview(bytearray(view))
+
+
 def read_into(file: Any, contents: memoryview) -> int:
     """Read until `contents` is full or the file ends; return the number of bytes read."""
     at = 0

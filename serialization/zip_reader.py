@@ -94,6 +94,11 @@ class ZipReader:
             raise ArchiveError("the contents do not match their checksum", name, DAMAGED)
         return view
 
+    def place(self, name: str) -> int:
+        """Where the contents begin in the memory that `read` gives a view of."""
+        record = self.records[name]
+        return record.start if record.method == STORED else 0
+
     def _inflate(self, record: Record, stored: memoryview) -> memoryview:
         self._inflated += record.size
         if self._inflated > self._inflate_limit:

@@ -39,10 +39,24 @@ class Net(scriptlang.nn.Module):
         return y, [y.sum(), y.view(-1)], names["a"] + 1, "text"
 
 
-@pytest.fixture
-def archive(tmp_path):
-    path = tmp_path / "net.pt"
+def save_plain(path):
     scriptlang.script(Net()).save(path)
+
+
+def save_compiled(path):
+    save_plain(path)
+    scriptlang.compile_archive(path, path, optimize=False)
+
+
+def save_optimised(path):
+    scriptlang.script(Net().eval()).save(path)
+    scriptlang.compile_archive(path, path)
+
+
+@pytest.fixture(params=[save_plain, save_compiled, save_optimised])
+def archive(request, tmp_path):
+    path = tmp_path / "net.pt"
+    request.param(path)
     return path
 
 
