@@ -90,6 +90,7 @@ HOMES = {
     ".objects": ("Device",),
     ".dtypes": (
         "DType",
+        "dtype",
         "finfo",
         "iinfo",
         "float32",
@@ -117,6 +118,7 @@ HOMES = {
         "set_default_dtype",
     ),
     ".limits": ("Limits",),
+    ".layouts": ("layout", "memory_format", "qscheme"),
 }
 """The modules that define the public names."""
 
@@ -130,6 +132,8 @@ SUBMODULES = (
     "optim",
     "nn",
     "ops",
+    "random",
+    "backends",
     "linalg",
     "fft",
     "special",
@@ -166,6 +170,8 @@ def __getattr__(name: str) -> Any:
 
 
 def _other(name: str) -> Any:
+    if name == "random":  # a module of that name would hide the operator
+        return importlib.import_module(".seeding", __name__)
     if name == "device":
         from .objects import Device
 

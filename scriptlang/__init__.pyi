@@ -3,6 +3,7 @@
 from typing import Any
 
 from . import autograd as autograd
+from . import backends as backends
 from . import fft as fft
 from . import frontend as frontend
 from . import func as func
@@ -34,6 +35,7 @@ from .dtypes import bool as bool
 from .dtypes import complex64 as complex64
 from .dtypes import complex128 as complex128
 from .dtypes import double as double
+from .dtypes import dtype as dtype
 from .dtypes import finfo as finfo
 from .dtypes import float as float
 from .dtypes import float16 as float16
@@ -68,7 +70,10 @@ from .grad_mode import no_grad as no_grad
 from .grad_mode import set_grad_enabled as set_grad_enabled
 from .layouts import channels_last as channels_last
 from .layouts import contiguous_format as contiguous_format
+from .layouts import layout as layout
+from .layouts import memory_format as memory_format
 from .layouts import preserve_format as preserve_format
+from .layouts import qscheme as qscheme
 from .layouts import strided as strided
 from .limits import Limits as Limits
 from .nn.functional.unique import unique as unique
@@ -106,6 +111,7 @@ from .tensors import from_numpy as from_numpy
 
 __version__: str
 device = Device
+random = seeding
 HOMES: dict[str, tuple[str, ...]]
 SUBMODULES: tuple[str, ...]
 HOME: dict[str, str]

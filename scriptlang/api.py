@@ -310,6 +310,7 @@ def trace(
         if example_inputs is not None:
             raise TypeError("trace takes example_inputs or example_kwarg_inputs, not both")
         example_inputs = with_keywords(func, example_kwarg_inputs)
+        check_inputs = check_inputs and [with_keywords(func, given) for given in check_inputs]
     owner = getattr(func, "__self__", None)
     if is_module(func) or is_module(owner) and func.__name__ == "forward":
         return trace_module(
@@ -342,22 +343,30 @@ def trace_module(
     check_inputs: Any = None,
     check_tolerance: float = 1e-5,
     strict: bool = True,
+    example_inputs_is_kwarg: bool = False,
     *,
     engine: str = "auto",
     limits: Limits | None = None,
 ) -> ScriptModule:
     """Record methods of a module, each with its example inputs: `trace_module(m, {"forward": x})`.
 
+    example_inputs_is_kwarg: inputs are dicts by the names of parameters.
     The result has the module's parameters, buffers and submodules, and shares its tensors.
     """
     from .frontend.python.module_classes import is_module
     from .frontend.tracing.trace import copy_inputs, inputs_of, trace_methods
-    from .frontend.tracing.trace_checks import check_traced
+    from .frontend.tracing.trace_checks import check_traced, with_keywords
 
     if not is_module(mod):
         raise AttributeError("expected torch.nn.Module as the first argument")
     if not isinstance(inputs, dict):
         raise AttributeError("expected a dictionary of (method_name, input) pairs")
+    if example_inputs_is_kwarg:
+        inputs, *further = (
+            {method: with_keywords(getattr(mod, method), given) for method, given in i.items()}
+            for i in [inputs, *(check_inputs or ())]
+        )
+        check_inputs = further or None
     obj = trace_methods(mod, inputs, strict)
     chosen = engines.choose(engine, obj)
     traced = ScriptModule(chosen.adopt(obj), chosen, limits)

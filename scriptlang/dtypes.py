@@ -393,3 +393,7 @@ class iinfo:
     @property
     def bits(self) -> builtins.int:
         return self.dtype.itemsize * 8
+
+
+dtype = DType
+"""The name of the class in torch."""

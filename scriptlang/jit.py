@@ -10,6 +10,7 @@ import builtins
 import contextlib
 import functools
 import inspect
+import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final, NamedTuple, TypeVar
@@ -335,3 +336,15 @@ def last_executed_optimized_graph() -> Any:
     graph = dispatch.calls.last.graph.copy()
     optimize(graph)
     return GraphView(graph)
+
+
+class BroadcastingList:
+    """`BroadcastingList2[int]`, in annotations: a list of two, or one number for both."""
+
+    def __getitem__(self, element: Any) -> Any:
+        return list[element]
+
+
+_names = types.ModuleType(f"{__name__}.annotations", "The names of torch.jit.annotations.")
+vars(_names).update({f"BroadcastingList{n}": BroadcastingList() for n in range(1, 7)}, Any=Any)
+sys.modules[_names.__name__] = globals()["annotations"] = _names  # so that `import` finds it

@@ -34,9 +34,26 @@ class MemoryFormat(Named):
     NAMES = ("contiguous_format", "preserve_format", "channels_last", "channels_last_3d")
 
 
+class qscheme(Named):
+    """How a tensor is quantized."""
+
+    NAMES = (
+        "per_tensor_affine",
+        "per_channel_affine",
+        "per_tensor_symmetric",
+        "per_channel_symmetric",
+        "per_channel_affine_float_qparams",
+    )
+
+
+layout, memory_format = Layout, MemoryFormat
+"""The names of the classes in torch."""
+
 strided = Layout(0)
 contiguous_format, preserve_format, channels_last, channels_last_3d = map(MemoryFormat, range(4))
 
 BY_NAME = {
-    name: cls(number) for cls in (Layout, MemoryFormat) for number, name in enumerate(cls.NAMES)
+    name: cls(number)
+    for cls in (Layout, MemoryFormat, qscheme)
+    for number, name in enumerate(cls.NAMES)
 }

@@ -328,6 +328,8 @@ def why_not(
     if isinstance(match, str):
         return match
     existing = match.values.get(rule.after)
+    if rule.gives == "memory" and any(user.schema is None for user, _ in node.output.uses):
+        return "code outside would see that it is no other tensor"
     why = None
     if existing is None or rule.gives != "object":
         why = guard(match, existing if rule.gives == "value" else None)

@@ -69,6 +69,8 @@ LAYERS = (
     {
         "nn",
         "tensor_types",
+        "seeding",
+        "backends",
         "linalg",
         "fft",
         "special",

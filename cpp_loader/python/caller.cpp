@@ -65,6 +65,7 @@ PyObject* run_program(PyObject* self, nb::handle program, nb::handle function, c
   PythonProgram::Result result;
   if (!nb::inst_ptr<PythonProgram>(program)->call(given, no_limits(), &result)) return nullptr;
   ToPython convert(kMostValues, *result.domain);
+  convert.know(&result.passed);
   nb::object converted = convert(result.value);
   result.turn.give();
   if (!convert.wants_wrapping()) return converted.release().ptr();

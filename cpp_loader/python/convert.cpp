@@ -242,6 +242,10 @@ nb::object ToPython::operator()(const Value& v, int depth) {
     case Tag::Device: wants_wrapping_ = true; return known().device(to_string(v.as_device()));
     case Tag::Tensor: {
       if (const nb::object* known = seen(v)) return *known;
+      if (passed_) {
+        if (nb::handle same = passed_->find(v.as_tensor()); same.is_valid())
+          return nb::borrow(same);
+      }
       nb::object made = keeps_ ? same_tensor(v.as_tensor(), {}) : tensor_of(v.as_tensor());
       bool is_shared = v.as_tensor().impl()->refs.load(std::memory_order_relaxed) > 1;
       if (depth && is_shared) remember(v, made);

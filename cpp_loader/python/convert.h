@@ -74,6 +74,39 @@ class RareMap {
   std::unique_ptr<std::unordered_map<Key, T>> map_;
 };
 
+// Whether a tensor has the memory of the Tensor that it was made from. Read-only memory is copied.
+bool shares_memory(const Tensor& made, nb::handle tensor);
+
+// The Tensors that were passed to a call. Those that a program returns stay the same Tensors, as in
+// PyTorch.
+class Passed {
+ public:
+  // A Tensor in a container.
+  void add(nb::handle tensor, const Tensor& t) {
+    if (inner_.size() < kMost) inner_.emplace_back(nb::borrow(tensor), t);
+  }
+  // An argument. The caller keeps both until the result is converted.
+  void add_argument(PyObject* tensor, const TensorImpl* value) {
+    if (count_ < kFew) few_[count_++] = {tensor, value};
+  }
+  // An invalid handle if it is not one of them.
+  nb::handle find(const Tensor& t) const {
+    for (size_t k = 0; k < count_; ++k) {
+      if (few_[k].second == t.impl()) return few_[k].first;
+    }
+    for (const auto& [tensor, value] : inner_) {
+      if (value.impl() == t.impl()) return tensor;
+    }
+    return {};
+  }
+
+ private:
+  static constexpr size_t kFew = 8, kMost = 256;  // more are not looked for
+  std::pair<PyObject*, const TensorImpl*> few_[kFew];
+  size_t count_ = 0;
+  std::vector<std::pair<nb::object, Tensor>> inner_;
+};
+
 // Converts the arguments of one call, or the constants of one program. A container or object that
 // occurs several times is converted once, and so are tensors in objects (the weights of an LSTM are
 // also in a list).
@@ -91,6 +124,9 @@ class ToNative {
   // The domain of all objects that it has converted; null if there was none.
   const DomainRef& domain() const { return domain_; }
   DomainRef take_domain() { return std::move(domain_); }  // the last call on this ToNative
+
+  // Tells `passed` of the Tensors that it converts.
+  void note(Passed* passed) { passed_ = passed; }
 
   // Starts remembering the Tensors that it converts.
   void watch() { watching_ = true; }
@@ -125,6 +161,7 @@ class ToNative {
   std::vector<std::pair<nb::object, Value>> watched_;
   std::vector<std::pair<nb::object, Value>> differentiable_;
   Mirrors* mirrors_ = nullptr;
+  Passed* passed_ = nullptr;
 };
 
 // The default of scriptlang.Limits.result_values.
@@ -149,6 +186,9 @@ class ToPython {
   // Whether the result contains values that have to be wrapped for users, such as instances and
   // members of enums.
   bool wants_wrapping() const { return wants_wrapping_; }
+
+  // These Tensors stay the same. `passed` must outlive this.
+  void know(const Passed* passed) { passed_ = passed; }
 
   // Makes all later occurrences of a value convert to this object.
   void remember(const Value& value, const nb::object& made);
@@ -189,6 +229,7 @@ class ToPython {
   int64_t since_look_ = 0;  // values since signals were checked
   bool wants_wrapping_ = false, keeps_ = false;
   Mirrors* mirrors_ = nullptr;
+  const Passed* passed_ = nullptr;
 };
 
 // Waits if another thread is still filling an object's slots.

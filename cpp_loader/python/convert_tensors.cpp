@@ -203,8 +203,14 @@ bool may_need_gradient(nb::handle tensor) {
   return !n.m_autograd.is(tensor, Py_None) || n.m_grad.is(tensor, Py_True);
 }
 
+bool shares_memory(const Tensor& made, nb::handle tensor) {
+  Names& n = known();
+  return made.storage()->lender(end_loan) || is_memory(n.m_owner.get(n.m_storage.get(tensor)));
+}
+
 Tensor ToNative::tensor(nb::handle value) {
   Tensor made = tensor_from_python(value);
+  if (passed_ && shares_memory(made, value)) passed_->add(value, made);
   if (watching_) watched_.emplace_back(nb::borrow(value), made);
   if (__builtin_expect(may_need_gradient(value), 0)) {
     differentiable_.emplace_back(nb::borrow(value), made);

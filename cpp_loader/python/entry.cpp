@@ -146,7 +146,8 @@ bool Entry::take_tuple(const Kind& kind, nb::handle value, ToNative& convert, Va
   return true;
 }
 
-bool Entry::take(const Given& given, std::vector<Value>& values, ToNative& convert) const {
+bool Entry::take(const Given& given, std::vector<Value>& values, ToNative& convert,
+                 Passed* passed) const {
   size_t count = arguments_.size(), by_place = given.count();
   Py_ssize_t named = given.by_name ? PyDict_GET_SIZE(given.by_name) : 0;
   if (by_place > positional_) return false;
@@ -159,7 +160,12 @@ bool Entry::take(const Given& given, std::vector<Value>& values, ToNative& conve
       named -= value.is_valid();
     }
     if (value.is_valid()) {
+      const bool is_argument = a.kind.letter == 'T';
+      convert.note(is_argument ? nullptr : passed);
       if (!take_one(a.kind, value, convert, &values[k])) return false;
+      if (is_argument && is_tensor(value) && shares_memory(values[k].as_tensor(), value)) {
+        passed->add_argument(value.ptr(), values[k].as_tensor().impl());
+      }
     } else {
       if (a.fallback.ptr() == Py_Ellipsis) return false;
       values[k] = convert(a.fallback);

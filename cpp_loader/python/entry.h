@@ -18,6 +18,7 @@ namespace scriptlang::python {
 
 namespace nb = nanobind;
 
+class Passed;
 class ToNative;
 
 // The arguments of one call: one that is passed before all others (or null), the tuple of those by
@@ -45,7 +46,8 @@ class Entry {
 
   // Converts the arguments of a call, and fills in defaults. Returns false if Python has to convert
   // them.
-  bool take(const Given& given, std::vector<Value>& values, ToNative& convert) const;
+  bool take(const Given& given, std::vector<Value>& values, ToNative& convert,
+            Passed* passed) const;
 
   int traverse(visitproc visit, void* arg) const;
 

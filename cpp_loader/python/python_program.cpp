@@ -62,34 +62,6 @@ void warn_to_python(const char* text, size_t size, void* outside) {
   });
 }
 
-// Keeps the memory of arguments until the call is over, so that it is released with the GIL held.
-// This keeps nothing longer, since Python has references to the arguments, too.
-class Kept {
- public:
-  explicit Kept(const std::vector<Value>& values) {
-    for (const Value& v : values) {
-      if (v.is_tensor()) keep(v.as_tensor().storage());
-    }
-  }
-  Kept(const Kept&) = delete;
-  ~Kept() {
-    for (size_t k = 0; k < count_; ++k) few_[k]->release();
-    for (Storage* storage : more_) storage->release();
-  }
-
- private:
-  void keep(Storage* storage) {
-    storage->retain();
-    if (count_ < kFew) few_[count_++] = storage;
-    else more_.push_back(storage);
-  }
-
-  static constexpr size_t kFew = 8;
-  Storage* few_[kFew];
-  size_t count_ = 0;
-  std::vector<Storage*> more_;
-};
-
 }  // namespace
 
 Outside* outside_of(const Context& context) {
@@ -163,10 +135,11 @@ nb::object PythonProgram::run(const std::string& name, nb::list arguments, const
   const Function* function = program_->find(name);
   if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
   std::vector<Value> values;
+  Result result;
   ToNative convert;
   convert.watch();
+  convert.note(&result.passed);
   for (nb::handle argument : arguments) values.push_back(convert(argument));
-  Result result;
   run(*function, std::move(values), convert.take_domain(), limits, &result);
   if (scriptlang::keeps_values(*program_, *function)) convert.keep_identity();
   nb::object converted = result.convert(most_values);
@@ -210,8 +183,8 @@ void PythonProgram::enter(const std::string& name, nb::list arguments, size_t po
 bool PythonProgram::call(const Given& given, const Limits& limits, Result* result) const {
   std::vector<Value> values;
   ToNative convert;
-  if (!entry_ || !entry_->take(given, values, convert)) return false;
-  Kept kept(values);
+  if (!entry_ || !entry_->take(given, values, convert, &result->passed)) return false;
+  result->kept.keep(values);
   run(*main_, std::move(values), convert.take_domain(), limits, result);
   return true;
 }

@@ -17,6 +17,25 @@ namespace nb = nanobind;
 
 constexpr int64_t kDepth = 1000;  // of nested calls; the default of scriptlang.Limits
 
+// Keeps tensors among arguments until the result is converted: their memory is then released with
+// the GIL held, and no other tensor gets the address of one.
+class Kept {
+ public:
+  void keep(const std::vector<Value>& values) {
+    for (const Value& v : values) {
+      if (!v.is_tensor()) continue;
+      if (count_ < kFew) few_[count_++] = v.as_tensor();
+      else more_.push_back(v.as_tensor());
+    }
+  }
+
+ private:
+  static constexpr size_t kFew = 8;
+  Tensor few_[kFew];
+  size_t count_ = 0;
+  std::vector<Tensor> more_;
+};
+
 class PythonProgram {
  public:
   // functions, types: see binding.cpp. Raises Error if the functions cannot be verified.
@@ -49,8 +68,14 @@ class PythonProgram {
     DomainRef of_arguments;             // must outlive the turn
     DomainRef* domain = &of_arguments;  // or that of the program, which the caller keeps alive
     Turn turn;
+    Kept kept;
+    Passed passed;
     Value value;
-    nb::object convert(int64_t most) { return ToPython(most, *domain)(value); }
+    nb::object convert(int64_t most) {
+      ToPython to_python(most, *domain);
+      to_python.know(&passed);
+      return to_python(value);
+    }
   };
 
   // Returns false, without running anything, if Python has to convert the arguments.

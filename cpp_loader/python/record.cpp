@@ -182,6 +182,14 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes)
     required.append(tensor);
     add_input(tensor, t);
   }
+  // A leaf that the program made and gives away is an input, too: its gradient is wanted outside.
+  walk(result, [&](const Value& inside) {
+    if (inside.is_tensor()) {
+      const Tensor& t = inside.as_tensor();
+      if (t.requires_grad() && !is_recorded(t) && !is_input(t)) add_input(convert(Value(t), 1), t);
+    }
+    return !inside.is_object();
+  });
   for (size_t k = 0; k < natives_.size(); ++k) {
     inputs.append(tensors_[k]);
     autograd::Edge now = autograd::edge_of(natives_[k]);

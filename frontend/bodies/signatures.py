@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import ast
 import enum
-from typing import Any
+from typing import Any, NamedTuple
 
 from scriptlang import types as T
 from scriptlang.errors import CompileError
@@ -63,6 +63,10 @@ def function_schema(
     positional = [*a.posonlyargs, *a.args]
     parameters = [*positional, *a.kwonlyargs]
     comment = _comment_types(e, definition, parameters, self_type is not None)
+    if self_type is not None and not parameters:
+        raise CompileError(
+            "methods must have a self argument", e.span(definition), "name it as the first one"
+        )
     syntax = dict(zip([p.arg for p in reversed(positional)], reversed(a.defaults)))
     syntax |= {p.arg: d for p, d in zip(a.kwonlyargs, a.kw_defaults) if d is not None}
     arguments = []
@@ -70,7 +74,9 @@ def function_schema(
         if i == 0 and self_type is not None and p.annotation is None:
             type = self_type
         elif comment is not None:
-            type = comment[0][p.arg]
+            type = comment.types[p.arg]
+        elif p.annotation is None and name.endswith(".__setstate__"):
+            type = _state_type(self_type)
         else:
             type = _annotated(e, p.arg, p.annotation)
         default = NO_DEFAULT
@@ -79,15 +85,24 @@ def function_schema(
             default = checked_default(e, p, type, defaults[p.arg], inferred)
         elif p.arg in syntax:
             default = static_value(e, syntax[p.arg], type)
-        arguments.append(
-            Argument(p.arg, type, default, i >= len(positional), size=broadcast_size(p.annotation))
-        )
+        size = broadcast_size(p.annotation) if comment is None else comment.sizes.get(p.arg)
+        arguments.append(Argument(p.arg, type, default, i >= len(positional), size=size))
     result: T.Type = T.NONE
     if comment is not None:
-        result = comment[1]
+        result = comment.result
     elif definition.returns is not None:
         result = _annotated(e, "return", definition.returns)
     return Schema(name, "", tuple(arguments), (Argument("", result),))
+
+
+def _state_type(self_type: T.Type | None) -> T.Type:
+    """The type of what `__setstate__` gets: what the `__getstate__` before it returns."""
+    methods = getattr(self_type, "methods", {})
+    if "__getstate__" not in methods:
+        return T.TENSOR
+    methods["__getstate__"].ensure_defined()
+    found: T.Type = methods["__getstate__"].schema.returns[0].type
+    return found
 
 
 def _annotated(e: Emitter, name: str, annotation: ast.expr | None) -> T.Type:
@@ -117,10 +132,19 @@ def note_type(e: Emitter, annotation: ast.expr, name: str) -> T.Type | None:
 # Type comments
 
 
+class Comment(NamedTuple):
+    """What type comments tell: types of the parameters by name, that of the result, and the lengths
+    of lists for which one number may stand."""
+
+    types: dict[str, T.Type]
+    result: T.Type
+    sizes: dict[str, int | None]
+
+
 def _comment_types(
     e: Emitter, definition: ast.FunctionDef, parameters: list[ast.arg], is_method: bool
-) -> tuple[dict[str, T.Type], T.Type] | None:
-    """Types of the parameters by name, and type of the result; None without type comments."""
+) -> Comment | None:
+    """What the type comments of a function tell; None without type comments."""
     text = definition.type_comment
     if not text:
         return None
@@ -146,7 +170,7 @@ def _comment_types(
                 e.span(lacking[0]),
                 "give each a `# type: ...`, or none",
             )
-        return told, result
+        return Comment(told, result, {})
     parts = arguments.elts if isinstance(arguments, ast.Tuple) else [arguments]
     own = parameters[1:] if is_method and len(parts) != len(parameters) else parameters
     if len(parts) != len(own):
@@ -157,7 +181,9 @@ def _comment_types(
             "give one type for each, in order",
         )
     types: dict[str, T.Type] = {p.arg: T.TENSOR for p in parameters}
-    return types | {p.arg: e.resolver.type(part, place) for p, part in zip(own, parts)}, result
+    types |= {p.arg: e.resolver.type(part, place) for p, part in zip(own, parts)}
+    sizes = {p.arg: broadcast_size(part) for p, part in zip(own, parts)}
+    return Comment(types, result, sizes)
 
 
 def _own_comment(e: Emitter, parameter: ast.arg) -> T.Type:

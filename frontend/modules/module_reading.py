@@ -58,6 +58,7 @@ BOOKKEEPING = frozenset(
         "_load_state_dict_post_hooks",
         "_modules",
         "_initializing",
+        "_texts",
         "dump_patches",
     )
 )
@@ -76,7 +77,7 @@ class Facts:
     submodules whose annotation is an interface.  `failed` maps attributes without a type to the
     reason, which is reported if a program uses them.  `overloads` maps methods to their
     declarations.  `hooks` and `pre_hooks` are Python functions.  `ignored` are attributes that
-    `__jit_ignored_attributes__` lists.
+    `__jit_ignored_attributes__` lists.  `texts` are the sources of methods that it defines as text.
     """
 
     cls: type
@@ -91,6 +92,7 @@ class Facts:
     hooks: tuple[Callable[..., Any], ...] = ()
     pre_hooks: tuple[Callable[..., Any], ...] = ()
     ignored: frozenset[str] = frozenset()
+    texts: tuple[str, ...] = ()
 
 
 adopt: Callable[[Any], Any] | None = None
@@ -160,6 +162,7 @@ class _Reading:
 
     def read(self) -> Facts:
         facts, module = self.facts, self.module
+        facts.texts = tuple(vars(module).get("_texts", ()))
         for tensors, kind in ((module._parameters, "parameter"), (module._buffers, "buffer")):
             for name, tensor in tensors.items():
                 if name not in self.ignored:

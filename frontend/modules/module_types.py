@@ -10,8 +10,9 @@ first used, and has the constants and functions of the module.
 from __future__ import annotations
 
 import inspect
+import sys
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from scriptlang import types as T
@@ -25,7 +26,7 @@ from ..python.declared_overloads import overload_functions
 from ..python.ignored import ignored_function
 from ..python.module_classes import is_base, is_module
 from ..python.resolver import PythonResolver, meaning_of
-from ..python.script import declare
+from ..python.script import declare, functions_of_text
 from ..syntax.definitions import defaults_of, qualified_name, source_of
 from ..syntax.modifiers import is_ignored
 from ..syntax.places import called_at
@@ -260,6 +261,7 @@ def _key(facts: Facts, children: dict[str, T.Type]) -> tuple[Any, ...]:
         tuple(map(id, facts.hooks)),
         tuple(map(id, facts.pre_hooks)),
         tuple(sorted(facts.failed)),
+        facts.texts,
     )
 
 
@@ -277,6 +279,22 @@ def _make(facts: Facts, children: dict[str, T.Type]) -> Any:
         made.add_attribute(name, type)
     made.origin = ModuleOrigin(facts, made)
     made.constants = dict(facts.constants.items())
+    for text in facts.texts:
+        declare_methods(made, text, {})
+    return made
+
+
+def declare_methods(type: T.ClassType, text: str, names: Mapping[str, Any]) -> dict[str, Function]:
+    """Declare the functions of a text as methods of a type; they can use torch and `names`."""
+    torch = sys.modules.get("torch", sys.modules["scriptlang"])
+    resolver = PythonResolver.of_mapping({"torch": torch, **names})
+    made = {}
+    for node, source in functions_of_text(text):
+        if node.name in type.methods:
+            type.methods[node.name].direct = None
+        made[node.name] = type.methods[node.name] = declare(
+            node, source, resolver, f"{type.name}.{node.name}", None, type
+        )
     return made
 
 
@@ -322,6 +340,8 @@ def compile_module(
                 if name not in type.properties:
                     origin.compile_property(name, found)
             _compile_hooks(origin)
+            for function in type.methods.values() if origin.facts.texts else ():
+                function.ensure_defined()
     except BaseException:
         forget(type)
         raise

@@ -108,9 +108,10 @@ def _named_tuple(cls: Any) -> T.TupleType:
     hints = hints_of(cls, class_header)
     types = tuple(hints.get(name, T.TENSOR) for name in cls._fields)
     given = cls._field_defaults
-    for name, type in zip(cls._fields, types):
-        if name in given:
-            _check_field_default(cls, name, type, given[name], name in hints)
+    for name, default in given.items():
+        _check_field_default(cls, name, default)
+    if any(name not in hints and default is not None for name, default in given.items()):
+        given = {}  # a number is no default of a Tensor, and only programs would use it
     defaults = tuple(given[n] for n in cls._fields if n in given)
     made = T.TupleType(types, qualified_name(cls), cls._fields, defaults)
     home = sys.modules.get(cls.__module__, T)
@@ -129,23 +130,13 @@ def _fields(type: T.TupleType) -> str:
     return ", ".join(f"{n}: {t.annotation}" for n, t in zip(type.fields or (), type.elements))
 
 
-def _check_field_default(cls: Any, name: str, type: T.Type, value: Any, annotated: bool) -> None:
-    """Raises CompileError for a default of a field that is a Tensor, or that needs an annotation.
-
-    A Tensor would be shared by all tuples.
-    """
+def _check_field_default(cls: Any, name: str, value: Any) -> None:
+    """Raises CompileError for a default that is a Tensor, which all tuples would share."""
     if is_tensor(value):
         raise CompileError(
             f"the default of {name!r} of {cls.__name__} is a Tensor, which all tuples would share",
             class_header(cls),
             "annotate the field as Optional[Tensor] and take None as its default",
-        )
-    if not annotated and value is not None:
-        raise CompileError(
-            f"the field {name!r} of {cls.__name__} has no annotation, so it is a "
-            f"Tensor, but its default is {value!r}",
-            class_header(cls),
-            "use typing.NamedTuple and annotate the fields",
         )
 
 

@@ -92,7 +92,7 @@ def overload_functions(
     made = []
     for declaration, name in zip(declarations, names):
         head, head_source = source_of(declaration)
-        if head.returns is None and not head.type_comment:
+        if not (head.returns or head.type_comment or any(a.annotation for a in head.args.args)):
             raise CompileError(
                 f"an overload of {body.name} has no type annotations",
                 span_of(head, head_source),

@@ -59,8 +59,13 @@ NAMES: dict[str, T.Type] = {
     "memory_format": T.INT,
     "qscheme": T.INT,
     "Size": T.ListType(T.INT),
-    "LongTensor": T.TENSOR,
-    "FloatTensor": T.TENSOR,
+    **dict.fromkeys(
+        (
+            f"{name}Tensor"
+            for name in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+        ),
+        T.TENSOR,
+    ),
     "Parameter": T.TENSOR,
     "NoneType": T.NONE,
     "Stream": T.STREAM,
@@ -242,8 +247,13 @@ PUBLIC_TYPES: dict[str, T.Type] = {
     "DType": T.INT,
     "dtype": T.INT,
     "Generator": T.GENERATOR,
-    "LongTensor": T.TENSOR,
-    "FloatTensor": T.TENSOR,
+    **dict.fromkeys(
+        (
+            f"{name}Tensor"
+            for name in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+        ),
+        T.TENSOR,
+    ),
     "Size": T.ListType(T.INT),
     "layout": T.INT,
     "memory_format": T.INT,

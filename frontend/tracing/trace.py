@@ -29,7 +29,15 @@ from scriptlang.tensors import Tensor
 from scriptlang.types import constant_type
 
 from ..syntax.definitions import qualified_name
-from .trace_checks import TracerWarning, TracingCheckError, check_traced, parameters_of
+from .trace_checks import (
+    Named,
+    TracerWarning,
+    TracingCheckError,
+    call,
+    check_traced,
+    named,
+    parameters_of,
+)
 from .traced_modules import Held, traced_object
 from .tracer import Tracer
 
@@ -64,6 +72,8 @@ def inputs_of(example_inputs: Any) -> tuple[Any, ...]:
     """The example inputs as a tuple of arguments."""
     if example_inputs is None:
         return ()
+    if isinstance(example_inputs, Named):
+        return example_inputs
     if (
         isinstance(example_inputs, (tuple, list))
         and not hasattr(example_inputs, "_fields")
@@ -78,7 +88,8 @@ def copy_inputs(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
     Raises TypeError for inputs that cannot be traced.
     """
-    return tuple(map(_copy, args))
+    copies = tuple(map(_copy, args))
+    return named(copies, args.names) if isinstance(args, Named) else copies
 
 
 def is_torch_tensor(v: Any) -> bool:
@@ -159,7 +170,7 @@ def trace_function(func: Callable[..., Any], example_inputs: Any, strict: bool =
     args = copy_inputs(inputs_of(example_inputs))
     name = _name(func)
     tracer = _tracer(name, func, args)
-    _record(tracer, func, args, parameters_of(func, len(args)), strict)
+    _record(tracer, func, args, parameters_of(func, args), strict)
     return Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
 
 
@@ -180,11 +191,7 @@ def trace_methods(module: Any, inputs: Mapping[str, Any], strict: bool = True) -
         owner = tracer.graph.block.add_parameter(obj.type, "self")
         tracer.hold(owner, held.paths)
         _record(
-            tracer,
-            module if method == "forward" else func,
-            args,
-            parameters_of(func, len(args)),
-            strict,
+            tracer, module if method == "forward" else func, args, parameters_of(func, args), strict
         )
         obj.type.methods[method] = Function(name, schema_of_graph(name, tracer.graph), tracer.graph)
     return obj
@@ -217,7 +224,7 @@ def _record(
         tracer.take(v, value, NOWHERE)
     tracer.resume()
     try:
-        result = func(*args)
+        result = call(func, args)
         span = tracer.span()
         tracer.pause()
         tracer.graph.block.add_return(_Outputs(tracer, strict, span).whole(result))
@@ -300,9 +307,5 @@ def is_pure(node: Node) -> bool:
 
 
 def _no_tensor(node: Node) -> bool:
-    """Whether a node may be removed: operators on tensors stay, except those that read sizes."""
-    return (
-        node.schema is None
-        or node.kind in ("aten::size", "aten::__getitem__", "aten::numel")
-        or not any(v.type == T.TENSOR for v in (*node.inputs, *node.outputs))
-    )
+    """Whether a node may be removed: operators that give tensors stay, others only read numbers."""
+    return node.schema is None or not any(T.TENSOR in v.type.walk() for v in node.outputs)

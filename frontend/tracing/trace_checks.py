@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from scriptlang.errors import ScriptError
@@ -89,9 +89,9 @@ def check_traced(
         )
         return
     for args in inputs:
-        expected = func(*copy(args))
+        expected = call(func, copy(args))
         try:
-            found = traced(*copy(args))
+            found = call(traced, copy(args))
         except Exception as error:
             raise TracingCheckError(
                 f"the recorded function fails where the function itself does not: {error}"
@@ -142,18 +142,47 @@ def _same_tensor(a: Tensor, b: Tensor, rtol: float, atol: float) -> bool:
     return x.dtype.kind == "O" or np.allclose(x, y, rtol=rtol, atol=atol, equal_nan=True)
 
 
-def with_keywords(func: Callable[..., Any], given: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Example inputs that are given by name, in the order of the function's parameters.
+class Named(tuple[Any, ...]):
+    """Example inputs that are passed by name, in the order of the function's parameters."""
+
+    names: list[str]
+
+
+def named(values: Iterable[Any], names: list[str]) -> Named:
+    made = Named(values)
+    made.names = names
+    return made
+
+
+def with_keywords(func: Callable[..., Any], given: Mapping[str, Any]) -> Named:
+    """Example inputs that are given by name.
 
     Raises TypeError for a name that is not a parameter.
     """
-    target = getattr(func, "forward", func)
-    bound = inspect.signature(target).bind(**given)
-    return bound.args if not bound.kwargs else tuple(bound.arguments.values())
+    parameters = inspect.signature(getattr(func, "forward", func)).parameters
+    if any(p.kind is p.VAR_KEYWORD for p in parameters.values()):
+        return named(given.values(), list(given))
+    unknown = [name for name in given if name not in parameters]
+    if unknown:
+        raise TypeError(f"{name_of(func)}() got an unexpected keyword argument '{unknown[0]}'")
+    names = sorted(given, key=list(parameters).index)
+    return named((given[name] for name in names), names)
 
 
-def parameters_of(func: Callable[..., Any], count: int) -> list[str]:
-    """The names of the first `count` parameters of a function; those of `*args` are numbered."""
+def name_of(func: Callable[..., Any]) -> str:
+    return getattr(func, "__name__", type(func).__name__)
+
+
+def call(func: Callable[..., Any], args: Sequence[Any]) -> Any:
+    """The result of a function for example inputs."""
+    return func(**dict(zip(args.names, args))) if isinstance(args, Named) else func(*args)
+
+
+def parameters_of(func: Callable[..., Any], args: Sequence[Any]) -> list[str]:
+    """The names of the parameters that take example inputs; those of `*args` are numbered."""
+    if isinstance(args, Named):
+        return args.names
+    count = len(args)
     try:
         parameters = list(inspect.signature(func).parameters.values())
     except (TypeError, ValueError):

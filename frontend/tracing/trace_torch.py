@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import torch
 
 from scriptlang import types as T
-from scriptlang.errors import CompileError
 from scriptlang.ir import Value
 from scriptlang.objects import Device
 from scriptlang.ops import table
@@ -45,7 +44,6 @@ LOOKS = {
 SAME = ("aten::lift_fresh", "aten::alias", "aten::lift")
 """Operators that are not recorded: in the graph their result is the value of the argument."""
 
-REQUIRES_GRAD = "a tensor that requires a gradient cannot become a constant of a trace"
 
 TORCH = os.path.dirname(os.path.abspath(torch.__file__))
 
@@ -80,13 +78,12 @@ class TorchTracer(Tracer):
             return (id(tensor),)
         return tensor.dtype, tensor.size(), tensor.stride(), tensor.storage_offset()
 
+    def alias(self, value: Value, span: Span) -> Value:
+        return value  # PyTorch's own detach is recorded as the operator that it is
+
     def constant(self, tensor: Any) -> Tensor:
         if tensor.requires_grad:
-            raise CompileError(
-                REQUIRES_GRAD,
-                self.span(),
-                "pass it as an argument, make it a parameter of a module, or detach() it",
-            )
+            self.refuse_gradient()
         return as_tensor(
             tensor.detach().resolve_conj() if isinstance(tensor, torch.Tensor) else tensor
         )

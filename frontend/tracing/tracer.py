@@ -12,7 +12,7 @@ import os
 import sys
 import warnings
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from scriptlang import tensors
 from scriptlang import types as T
@@ -117,7 +117,16 @@ class Tracer:
 
     def constant(self, tensor: Any) -> Tensor:
         """The tensor as a constant of the graph; subclasses convert it."""
+        if tensor._requires_grad or tensor._autograd is not None and tensor.requires_grad:
+            self.refuse_gradient()
         return tensor
+
+    def refuse_gradient(self) -> NoReturn:
+        raise CompileError(
+            "Cannot insert a Tensor that requires grad as a constant",
+            self.span(),
+            "pass it as an argument, make it a parameter of a module, or detach() it",
+        )
 
     def value(self, v: Any, type: T.Type | None, span: Span) -> Value:
         """The value in the graph of a tensor, number, container or constant.
@@ -151,7 +160,8 @@ class Tracer:
             return found[1]
         for other, value in reversed(self.storages.get(self.memory(tensor), ())):
             if self.layout(other) == self.layout(tensor):
-                self.bind(tensor, value)  # It is the same as another tensor, as after detach().
+                value = self.alias(value, span)
+                self.bind(tensor, value)
                 return value
         if id(tensor) in self.held:
             value = self.attribute(self.held[id(tensor)], span)
@@ -159,6 +169,10 @@ class Tracer:
             value = self.graph.constant(self.constant(tensor), T.TENSOR, span)
         self.bind(tensor, value)
         return value
+
+    def alias(self, value: Value, span: Span) -> Value:
+        """The value of a tensor that is the same as another one: `detach` and `data` give such."""
+        return self.b.emit("aten::detach", [value], span)
 
     def attribute(self, path: tuple[str, ...], span: Span) -> Value:
         """The value of the attribute of the traced module to which these names lead."""
@@ -284,6 +298,16 @@ class Tracer:
         elif type(result) is float and value.type == T.FLOAT:
             return TracedFloat(result, self, value)
         return result
+
+    def read(self, tensor: Tensor, operator: str) -> Any:
+        """The number in a tensor that an argument takes as a number."""
+        number = self.run(tensor.item)
+        if id(tensor) not in self.known:
+            return number
+        operator = operator or ("aten::Float" if type(number) is float else "aten::Int")
+        span = self.span()
+        value = self.b.emit(operator, [self.tensor(tensor, span)], span)
+        return self.take(float(number) if value.type == T.FLOAT else number, value, span)
 
     def shape(self, tensor: Tensor) -> Size:
         """The shape of a tensor, as traced numbers if the tensor is in the graph."""

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any, Callable
+from typing import Any, Callable, Optional
 
 from ..grad_mode import F, no_grad
 from ..ops.calling import functions as torch
+from ..ops.shared.generator import Generator
 from ..tensors import Tensor
 
 
@@ -50,13 +51,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 @without_gradients
-def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+def uniform_(
+    tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Optional[Generator] = None
+) -> Tensor:
     """Fill with uniformly distributed values in [a, b)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @without_gradients
-def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+def normal_(
+    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Optional[Generator] = None
+) -> Tensor:
     """Fill with normally distributed values."""
     return tensor.normal_(mean, std, generator=generator)
 
@@ -68,7 +73,7 @@ def trunc_normal_(
     std: float = 1.0,
     a: float = -2.0,
     b: float = 2.0,
-    generator: Any = None,
+    generator: Optional[Generator] = None,
 ) -> Tensor:
     """Fill with normally distributed values, truncated to [a, b]."""
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -88,7 +93,7 @@ def _normal_cdf(x: float) -> float:
 
 
 def _redraw_outliers(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Optional[Generator]
 ) -> Tensor:
     """Draw normal values, and redraw those outside of the interval until there are none."""
     low, high = tensor.new_tensor(a).item(), tensor.new_tensor(b).item()
@@ -100,7 +105,7 @@ def _redraw_outliers(
 
 
 def _reject_by_density(
-    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Any
+    tensor: Tensor, mean: float, std: float, a: float, b: float, generator: Optional[Generator]
 ) -> Tensor:
     """Draw uniform values, and accept them in proportion to the density; for narrow intervals."""
     peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
@@ -185,14 +190,18 @@ def _xavier_std(tensor: Tensor, gain: float) -> float:
 
 
 @without_gradients
-def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_uniform_(
+    tensor: Tensor, gain: float = 1.0, generator: Optional[Generator] = None
+) -> Tensor:
     """Fill with uniform values in [-a, a), a = gain * sqrt(6 / (fan_in + fan_out)) (Glorot)."""
     a = math.sqrt(3.0) * _xavier_std(tensor, gain)
     return tensor.uniform_(-a, a, generator=generator)
 
 
 @without_gradients
-def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+def xavier_normal_(
+    tensor: Tensor, gain: float = 1.0, generator: Optional[Generator] = None
+) -> Tensor:
     """Fill with normal values of deviation gain * sqrt(2 / (fan_in + fan_out)) (Glorot)."""
     return tensor.normal_(0.0, _xavier_std(tensor, gain), generator=generator)
 
@@ -211,7 +220,7 @@ def kaiming_uniform_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Optional[Generator] = None,
 ) -> Tensor:
     """Fill with uniform values in [-a, a), where a = gain * sqrt(3 / fan) (He). The gain is that of
     the nonlinearity after the layer; mode: which fan is preserved, "fan_in" or "fan_out"."""
@@ -228,7 +237,7 @@ def kaiming_normal_(
     a: float = 0,
     mode: str = "fan_in",
     nonlinearity: str = "leaky_relu",
-    generator: Any = None,
+    generator: Optional[Generator] = None,
 ) -> Tensor:
     """Fill with normal values with standard deviation gain / sqrt(fan) (He); see
     kaiming_uniform_."""
@@ -237,7 +246,7 @@ def kaiming_normal_(
 
 
 @without_gradients
-def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tensor:
+def orthogonal_(tensor: Tensor, gain: float = 1, generator: Optional[Generator] = None) -> Tensor:
     """Fill with orthogonal rows or columns, as a matrix (dimensions after the first are flattened).
 
     Raises ValueError for less than 2-D tensors."""
@@ -255,7 +264,9 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Any = None) -> Tenso
 
 
 @without_gradients
-def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+def sparse_(
+    tensor: Tensor, sparsity: float, std: float = 0.01, generator: Optional[Generator] = None
+) -> Tensor:
     """Fill a matrix with normal values, and set a fraction `sparsity` of each column to zero."""
     if tensor.ndimension() != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")

@@ -97,8 +97,6 @@ def training_step(
     function = None
     if isinstance(loss, Module):
         whole.loss = script(loss)
-    elif isinstance(loss, ScriptModule):
-        whole.loss = loss
     elif loss is not None:
         function = loss if isinstance(loss, ScriptFunction) else script(loss)
     groups = trained_groups(whole, optimizer)

@@ -20,7 +20,7 @@ from ..records import replace
 from ..tensors import Tensor
 from .calling import direct_way, facades, run, signature_of, wrap
 from .module_hooks import REFUSED, ModuleHooks
-from .module_state import ModuleState
+from .module_state import ModuleState, refuse_pickling
 
 if TYPE_CHECKING:
     from ..schema import Schema
@@ -172,7 +172,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
         return self  # as Python copies functions
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a ScriptFunction cannot be pickled; use scriptlang.save")
+        refuse_pickling("ScriptFunction")
 
     def __repr__(self) -> str:
         return f"<ScriptFunction {self._function.schema}>"

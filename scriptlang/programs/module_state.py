@@ -307,7 +307,13 @@ class ModuleState:
         return type(self)(deep_copy(self._object_, memo), self._engine_, self._limits_)
 
     def __reduce_ex__(self, protocol: Any) -> NoReturn:
-        raise TypeError("a ScriptModule cannot be pickled; use scriptlang.save")
+        refuse_pickling("ScriptModule")
+
+
+def refuse_pickling(name: str) -> NoReturn:
+    from pickle import PickleError
+
+    raise PickleError(f"a {name} cannot be pickled; use scriptlang.save")
 
 
 def place_of(tensor: Tensor) -> tuple[Any, ...]:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..jit import Attribute
 from ..nn import Module
 from . import module
 
@@ -25,10 +26,7 @@ class _Compiled(type(Module)):  # type: ignore[misc]  # whatever makes modules
             return made
         from ..api import script
 
-        compiled = script(made)
-        for text in made.__dict__.get("_texts", ()):
-            compiled.define(text)
-        return compiled
+        return script(made)
 
     def __instancecheck__(cls, instance: Any) -> bool:
         if cls is ScriptModule and isinstance(instance, module.ScriptModule):
@@ -38,6 +36,14 @@ class _Compiled(type(Module)):  # type: ignore[misc]  # whatever makes modules
 
 class ScriptModule(Module, metaclass=_Compiled):
     """Base class of modules whose methods marked with `script_method` are compiled."""
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """An `Attribute` is its value; the type that it tells annotates the class."""
+        if isinstance(value, Attribute):
+            hints = vars(type(self)).get("__annotations__", {})
+            type(self).__annotations__ = {**hints, name: value.type}
+            value = value.value
+        super().__setattr__(name, value)
 
     def define(self, src: str) -> None:
         """Add methods written as text; for use in `__init__`."""

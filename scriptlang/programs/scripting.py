@@ -20,10 +20,9 @@ from ..building import alone
 from ..errors import CompileError
 from ..frontend.modules import module_reading
 from ..frontend.modules.module_reading import plain_value
-from ..frontend.modules.module_types import ModuleOrigin, Modules, compile_module
+from ..frontend.modules.module_types import ModuleOrigin, Modules, compile_module, declare_methods
 from ..frontend.python.inheritance import class_header
 from ..frontend.python.module_classes import is_module
-from ..frontend.python.resolver import PythonResolver
 from ..frontend.python.torch_tensors import tensor_over
 from ..frontend.syntax.modifiers import is_ignored
 from ..frontend.values.python_calls import PythonCall
@@ -199,18 +198,8 @@ def python_attribute(owner: ScriptModule, name: str, error: AttributeError) -> A
 @alone
 def define_methods(owner: ScriptModule, text: str, names: Mapping[str, Any] | None = None) -> None:
     """Compile the functions of a text as methods of a module; they can use torch and `names`."""
-    from ..frontend.python.script import declare, functions_of_text
-
     type = owner._type
-    known = {"torch": sys.modules.get("torch", sys.modules["scriptlang"]), **(names or {})}
-    resolver = PythonResolver.of_mapping(known)
-    made = {}
-    for node, source in functions_of_text(text):
-        if node.name in type.methods:
-            type.methods[node.name].direct = None
-        made[node.name] = type.methods[node.name] = declare(
-            node, source, resolver, f"{type.name}.{node.name}", None, type
-        )
+    made = declare_methods(type, text, names or {})
     try:
         for function in made.values():
             function.ensure_defined()
@@ -256,6 +245,8 @@ def _as_torch(value: Any, torch: Any) -> Any:
 
 
 def _take(value: Any, wanted: T.Type) -> Any:
+    if value is None and wanted == T.TENSOR:
+        return None  # PyTorch's undefined tensor: a function without annotations may give nothing
     try:
         return convert(unwrap(value), wanted)
     except Mismatch:

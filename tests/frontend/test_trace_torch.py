@@ -208,7 +208,7 @@ def test_looks_are_warned_of():
 
 def test_a_gradient_has_no_constant():
     w = torch.ones(2, requires_grad=True)
-    with pytest.raises(CompileError, match="requires a gradient"):
+    with pytest.raises(CompileError, match="requires grad as a constant"):
         scriptlang.trace(lambda x: x * w, rand(2))
     constant = w.detach()
     assert agree(as_torch(scriptlang.trace(lambda x: x * constant, rand(2))(rand(2))), rand(2))

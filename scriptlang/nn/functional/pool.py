@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, Optional, Tuple
+from typing import List, Optional, Tuple, Union
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
@@ -364,7 +364,7 @@ def max_unpool3d(
 
 def lp_pool1d(
     input: Tensor,
-    norm_type: float,
+    norm_type: Union[int, float],
     kernel_size: int,
     stride: Optional[BroadcastingList1[int]] = None,
     ceil_mode: bool = False,
@@ -380,7 +380,7 @@ def lp_pool1d(
 
 def lp_pool2d(
     input: Tensor,
-    norm_type: float,
+    norm_type: Union[int, float],
     kernel_size: BroadcastingList2[int],
     stride: Optional[BroadcastingList2[int]] = None,
     ceil_mode: bool = False,
@@ -397,7 +397,7 @@ def lp_pool2d(
 
 def lp_pool3d(
     input: Tensor,
-    norm_type: float,
+    norm_type: Union[int, float],
     kernel_size: BroadcastingList3[int],
     stride: Optional[BroadcastingList3[int]] = None,
     ceil_mode: bool = False,

@@ -43,7 +43,14 @@ RECORDS: dict[str, type] = {
 """The initial attributes of every module."""
 
 
-class Module(HookedModule, StatefulModule):
+class ModuleClass(type):
+    """The class of module classes: a compiled module counts as a Module, as in PyTorch."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return super().__instancecheck__(instance) or (cls is Module and is_compiled(instance))
+
+
+class Module(HookedModule, StatefulModule, metaclass=ModuleClass):
     """Base class of modules; a subclass calls `super().__init__()` and defines `forward`."""
 
     training: bool
@@ -430,9 +437,13 @@ class Module(HookedModule, StatefulModule):
 
 def is_submodule(value: Any) -> bool:
     """Whether a value may be a submodule: a Module or a ScriptModule."""
+    return isinstance(value, Module)
+
+
+def is_compiled(value: Any) -> bool:
+    """Whether a value is a ScriptModule."""
     cls = type(value)
-    is_compiled = hasattr(cls, "_object_") and hasattr(cls, "named_modules")
-    return isinstance(value, Module) or is_compiled
+    return hasattr(cls, "_object_") and hasattr(cls, "named_modules")
 
 
 KINDS: dict[type, tuple[str, str]] = {

@@ -52,7 +52,7 @@ def call(
                 break
             found = found or (op, values)  # an overload that takes the tensor itself is preferred
     if found is None:
-        raise TypeError(refusal(name, candidates, args, kwargs, method))
+        raise NoOverload(refusal(name, candidates, args, kwargs, method))
     _choices[key] = found[0]
     return run(*found)
 
@@ -129,6 +129,8 @@ def bind(
         kwargs = {
             k if schema.index(k) is not None else SPELLINGS.get(k, k): v for k, v in kwargs.items()
         }
+        if isinstance(kwargs.get("out"), (tuple, list)) and schema.index("out") is None:
+            kwargs = apart(kwargs, [a.name for a in arguments if a.is_out])
     positional = [a for a in arguments if not a.kwarg_only]
     args = list(args)
     if method:
@@ -163,6 +165,14 @@ def bind(
         unknown = [k for k in kwargs if schema.index(k) is None]
         return f"there is no argument {', '.join(unknown)}"
     return values
+
+
+def apart(kwargs: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
+    """The arguments with `out=(values, indices)` as the arguments of these names."""
+    outs = kwargs["out"]
+    if len(outs) != len(names):
+        return kwargs
+    return {k: v for k, v in kwargs.items() if k != "out"} | dict(zip(names, outs))
 
 
 def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
@@ -248,7 +258,7 @@ def _number(value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex)):
         return value
     if isinstance(value, Tensor) and value.dim() == 0:
-        return MISFIT if is_followed(value) else value.item()  # its derivative would be lost
+        return MISFIT if is_followed(value) else in_tensor(value)  # its derivative would be lost
     return (
         value.item()
         if hasattr(value, "dtype")
@@ -259,13 +269,19 @@ def _number(value: Any) -> Any:
     )
 
 
+def in_tensor(tensor: Tensor, operator: str = "") -> Any:
+    """The number in a tensor; a tracer records that `operator` reads it."""
+    tracer = None if calls.tracer is None else tracing()
+    return tensor.item() if tracer is None else tracer.read(tensor, operator)
+
+
 def _int(value: Any) -> Any:
     if isinstance(value, dtypes.DType):
         return value.code
     if isinstance(value, int):
         return int(value) if isinstance(value, bool) else value
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "iu":
-        return int(value.item())
+        return in_tensor(value, "aten::Int")
     found = None if isinstance(value, str) else options.find_dtype(value)
     return MISFIT if found is None else found.code
 
@@ -274,7 +290,7 @@ def _float(value: Any) -> Any:
     if isinstance(value, (int, float)) and not isinstance(value, bool):
         return float(value)
     if isinstance(value, Tensor) and value.dim() == 0 and value.dtype.kind in "fiu":
-        return float(value.item())
+        return in_tensor(value, "aten::Float")
     return MISFIT
 
 
@@ -334,6 +350,10 @@ def describe(value: Any) -> str:
         inside = ", ".join(sorted({type(v).__name__ for v in value}))
         return f"{type(value).__name__}[{inside}]"
     return type(value).__name__
+
+
+class NoOverload(TypeError):
+    """No overload of an operator takes the arguments of a call."""
 
 
 def refusal(name: str, candidates: Any, args: Any, kwargs: Any, method: Any = False) -> str:

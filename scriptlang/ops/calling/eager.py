@@ -65,8 +65,10 @@ def tensordot(a: Any, b: Any, dims: Any = 2, out: Any = None) -> Any:
     if isinstance(dims, Tensor):
         dims = dims.tolist() if dims.numel() > 1 else int(dims.item())
     if isinstance(dims, int):
-        if not 0 <= dims <= min(a.dim(), b.dim()):
-            raise RuntimeError(f"tensordot cannot contract {dims} dimensions")
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.dim(), b.dim()):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims = list(range(-dims, 0)), list(range(dims))
     of_a, of_b = dims
     given = (a, b, list(of_a), list(of_b))

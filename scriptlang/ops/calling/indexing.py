@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from ... import dtypes
 from ...tensors import Tensor, from_numpy
 from . import functions
-from .dispatch import call
+from .dispatch import call, in_tensor
 
 
 def get_item(x: Tensor, key: Any) -> Tensor:
@@ -117,7 +118,7 @@ def _part(p: Any) -> Any:
     """Convert one part of a key to an int, bool, slice, None, Ellipsis or Tensor."""
     if isinstance(p, Tensor):
         return (
-            int(p.item())
+            in_tensor(p, "aten::Int")
             if p.dim() == 0 and p.dtype.kind in "iu" and p.dtype.name != "uint8"
             else p
         )
@@ -126,7 +127,7 @@ def _part(p: Any) -> Any:
     if isinstance(p, np.integer):
         return int(p)
     if isinstance(p, (list, tuple, range)):
-        return functions.tensor(list(p))
+        return functions.tensor(list(p), dtype=None if len(p) else dtypes.int64)
     if p is None or p is Ellipsis or isinstance(p, (bool, int, slice)):
         return p
     if hasattr(p, "__index__"):

@@ -18,7 +18,7 @@ class Overload:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = dispatch.bind(self.operator.schema, args, kwargs)
         if not isinstance(values, list):
-            raise TypeError(f"{self.operator.schema}: {values}")
+            raise RuntimeError(f"{self.operator.schema}: {values}")
         return dispatch.run(self.operator, values)
 
     def name(self) -> str:
@@ -43,7 +43,10 @@ class Packet:
         self.__name__ = name.partition("::")[2]
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        return dispatch.call(self._qualified_name, args, kwargs)
+        try:
+            return dispatch.call(self._qualified_name, args, kwargs)
+        except dispatch.NoOverload as error:  # of this class for functions of the package alone
+            raise RuntimeError(str(error)) from None
 
     def overloads(self) -> list[str]:
         return [op.overload or "default" for op in table.overloads(self._qualified_name)]
