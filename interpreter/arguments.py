@@ -309,7 +309,7 @@ def _class(value: Any, t: T.Type, path: str) -> ScriptObject:
         not isinstance(own, T.ClassType)
         or own.is_module
         or not T.is_subtype(own, t)
-        or not own.attributes
+        or not (own.attributes or python_classes.get(type(value), None) is own)
         or not all(hasattr(value, a.name) for a in own.attributes)
         or path.count(".") > MOST_NESTED
     ):

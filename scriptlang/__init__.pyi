@@ -14,6 +14,7 @@ from . import linalg as linalg
 from . import nn as nn
 from . import ops as ops
 from . import optim as optim
+from . import seeding as seeding
 from . import serialization as serialization
 from . import special as special
 from . import utils as utils

@@ -274,3 +274,26 @@ def test_errors():
         torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=-1)
     with pytest.raises(RuntimeError, match="dims < ndim_a or ndim_b, but got dims=5"):
         torch.tensordot(torch.ones(2, 3), torch.ones(3, 4), dims=5)
+
+
+@torch.jit.script
+class Adding:
+    def one(self, x: Tensor, y: Tensor) -> Tensor:
+        return x + y
+
+
+@torch.jit.interface
+class Pairwise:
+    def one(self, x: Tensor, y: Tensor) -> Tensor:
+        pass
+
+
+@torch.jit.script
+def use(x: Pairwise, y: Tensor) -> Tensor:
+    return x.one(y, y)
+
+
+def test_objects_without_attributes_fit_interfaces():
+    assert use(Adding(), torch.ones(1)).item() == 2
+    with pytest.raises(RuntimeError, match="Expected a value of type"):
+        use(object(), torch.ones(1))
