@@ -13,6 +13,7 @@ from typing import Any
 from .ops.calling import functions
 from .tensor_types import get_rng_state, set_rng_state
 from .tensors import Tensor
+from .transform_checks import transforming
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -59,7 +60,8 @@ def vmap(
             if randomness == "same":
                 set_rng_state(start)
             given = [picked(a, d, i if sizes[0] else None) for a, d in zip(args, dims)]
-            results.append(func(*given, **kwargs))
+            with transforming():
+                results.append(func(*given, **kwargs))
             if randomness == "error" and not functions.equal(start, get_rng_state()):
                 raise RuntimeError(
                     "vmap: called random operation while in randomness error mode. Please either "

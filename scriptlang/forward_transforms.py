@@ -11,7 +11,7 @@ from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.forward import entered
-from .ops.derivatives.state import needs
+from .ops.derivatives.state import needs, required
 from .ops.derivatives.tangents import Level, dual, plain, primal_of, suited, tangent_of
 from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
 from .tensors import Tensor
@@ -25,6 +25,7 @@ from .transform_checks import (
     form,
     places_of,
     split_aux,
+    transforming,
 )
 
 
@@ -55,7 +56,7 @@ def jvp(
     for t in flat(tangents):
         if not isinstance(t, Tensor):
             raise RuntimeError(f"{JVP}: Expected tangents to only contain Tensors, got {type(t)}")
-    with entered() as level:
+    with transforming(), entered() as level:
         given = iter(flat(tangents))
         args = tuple(with_tangents(x, given, level) for x in primals)
         output, aux = split_aux(func(*args), has_aux, JVP)
@@ -82,7 +83,7 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         output = func(*args)
         check_outputs(output, JVP)
         outputs = [y for y in flat(output) if needs(y)]
-        weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+        weights = [required(functions.ones_like(y.detach())) for y in outputs]
         back = by_leaves(outputs, leaves, weights, True)
     records = keeps and is_followed(flat(output), leaves)
 
@@ -177,7 +178,7 @@ class Columns:
 
     def column(self, k: int, unit: Tensor | None) -> list[Tensor]:
         """The derivatives of the results in the direction `unit` of input k."""
-        with entered() as level:
+        with transforming(), entered() as level:
             made = iter(
                 dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
                 for i, x in enumerate(self.inputs)

@@ -17,7 +17,7 @@ from .ops.calling.current import mode
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.nodes import AccumulateGrad
 from .ops.derivatives.recorder import activate
-from .ops.derivatives.state import alias, edge_of, needs, open_levels
+from .ops.derivatives.state import alias, edge_of, needs, open_levels, required
 from .ops.derivatives.tangents import carry, plain
 from .tensors import Tensor
 from .transform_checks import (
@@ -31,6 +31,7 @@ from .transform_checks import (
     places_of,
     shaped,
     split_aux,
+    transforming,
 )
 
 
@@ -61,7 +62,7 @@ def grad_and_value(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = places_of(argnums, len(args))
         keeps = mode.enabled
-        with enable_grad():
+        with transforming(is_reverse=True), enable_grad():
             args, leaves = with_leaves(args, places)
             output, aux = split_aux(func(*args, **kwargs), has_aux, GRAD)
             check_number(output)
@@ -117,7 +118,7 @@ def new_leaf(tensor: Tensor) -> Tensor:
     made = alias(tensor)
     if open_levels:
         carry(tensor, made)
-    return made.requires_grad_()
+    return required(made)
 
 
 def is_followed(outputs: list[Any], leaves: list[Any]) -> bool:
@@ -165,7 +166,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     has_aux: `func` returns a pair (output, aux), and the result is (output, pullback, aux)."""
     keeps = mode.enabled
-    with enable_grad():
+    with transforming(is_reverse=True), enable_grad():
         args, leaves = with_leaves(primals, list(range(len(primals))))
         output, aux = split_aux(func(*args), has_aux, VJP)
         check_outputs(output, VJP)
@@ -210,7 +211,7 @@ def jacrev(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = places_of(argnums, len(args))
         keeps = mode.enabled
-        with enable_grad():
+        with transforming(is_reverse=True), enable_grad():
             made, leaves = with_leaves(args, places)
             check_real(leaves, "jacrev", "inputs")
             output, aux = split_aux(func(*made, **kwargs), has_aux, VJP)

@@ -96,7 +96,9 @@ def asarray(
         options.device_argument(device)
     made = as_tensor(obj, dtype=dtype)
     made = made.clone() if copy else made
-    return made.requires_grad_() if requires_grad else made
+    if requires_grad:
+        made.requires_grad = True
+    return made
 
 
 def frombuffer(
@@ -106,7 +108,7 @@ def frombuffer(
     import numpy as np
 
     made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
-    made.requires_grad_(requires_grad)
+    made.requires_grad = requires_grad
     return made
 
 

@@ -303,7 +303,7 @@ class Tensor(Operators):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        self._require(value)
 
     def cpu(self, memory_format: int = 1) -> Tensor:
         """The tensor itself, unless another memory format is wanted."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from .ops.calling.current import mode
+from .ops.derivatives.saved import disable_saved_tensors_hooks
 from .tensors import Tensor
 
 JVP = "jvp(f, primals, tangents)"
@@ -116,3 +119,23 @@ def shaped(output: Any, parts: Any) -> Any:
         return {k: shaped(v, parts) for k, v in output.items()}
     made = [shaped(v, parts) for v in output]
     return made if isinstance(output, list) else tuple(made)
+
+
+HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
+    "issue with your use case."
+)
+
+
+@contextmanager
+def transforming(is_reverse: bool = False) -> Iterator[None]:
+    """A context in which a transform runs the function of a user.
+
+    What PyTorch refuses there is refused; hooks of saved tensors by those that go backward alone.
+    """
+    with disable_saved_tensors_hooks(HOOKS) if is_reverse else nullcontext():
+        mode.transforms += 1
+        try:
+            yield
+        finally:
+            mode.transforms -= 1

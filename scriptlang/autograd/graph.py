@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..ops.calling.current import mode
@@ -15,6 +14,7 @@ from ..ops.derivatives.edges import (
 )
 from ..ops.derivatives.mutation import allow_mutation_on_saved_tensors
 from ..ops.derivatives.nodes import Node
+from ..ops.derivatives.saved import disable_saved_tensors_hooks
 from ..tensors import Tensor
 
 __all__ = [
@@ -56,15 +56,3 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.cpu(), lambda packed: packed)
-
-
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which `saved_tensors_hooks` raises RuntimeError with this message."""
-    if mode.hooks and mode.refusal is None:
-        raise RuntimeError(error_message)
-    before, mode.refusal = mode.refusal, error_message
-    try:
-        yield
-    finally:
-        mode.refusal = before

@@ -24,4 +24,6 @@ class Variable(metaclass=VariableMeta):
         if not isinstance(data, Tensor):
             raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
         made = data.detach()
-        return made.requires_grad_() if requires_grad else made
+        if requires_grad:
+            made.requires_grad = True
+        return made

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..ops.calling import functions as torch
+from ..ops.derivatives.state import required
 from ..tensors import Tensor
 from .modules.module import Module
 
@@ -152,5 +153,5 @@ def stacked(tensors: list[Tensor]) -> Tensor:
     if not (all(wants) or not any(wants)):
         raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
     if all(wants) and all(t.is_leaf for t in tensors):
-        return torch.stack([t.detach() for t in tensors]).requires_grad_()
+        return required(torch.stack([t.detach() for t in tensors]))
     return torch.stack(tensors)

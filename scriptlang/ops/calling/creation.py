@@ -31,7 +31,9 @@ def requiring_grad(make: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs.get("dtype", 0) is None:
             del kwargs["dtype"]
         made = make(*args, **kwargs)
-        return made.requires_grad_() if requires_grad else made
+        if requires_grad:
+            made.requires_grad = True
+        return made
 
     return function
 

@@ -174,7 +174,9 @@ def tensor(
         made = from_list(data if given is None else given, code)
     if current.mode.inference and current.marks:
         current.marks[0](made)
-    return made.requires_grad_() if requires_grad else made
+    if requires_grad:
+        made.requires_grad = True
+    return made
 
 
 def place(device: Any) -> None:

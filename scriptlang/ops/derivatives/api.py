@@ -8,9 +8,10 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
+from ..calling.current import mode
 from .edges import GradientEdge
 from .hooks import retain_grad
-from .state import edge_of, needs
+from .state import edge_of, needs, required
 from .tangents import plain
 from .walk import Walk
 
@@ -48,6 +49,12 @@ def backward(
     create_graph: whether to record the backward pass itself.  Raises RuntimeError for tensors that
     require no gradient.
     """
+    if mode.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )
     if grad_variables is not None:
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, 2
@@ -126,7 +133,7 @@ def zeros(x: Tensor) -> Tensor:
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
     made = functions.zeros_like(x.detach())
-    return made.requires_grad_() if made.dtype.kind in "fc" else made
+    return required(made) if made.dtype.kind in "fc" else made
 
 
 def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any) -> list[Any]:

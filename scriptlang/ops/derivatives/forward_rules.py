@@ -18,7 +18,7 @@ from . import helpers
 from .api import grad as gradients
 from .rule_node import Reading
 from .rules import Expression, Rule, size_of
-from .state import needs
+from .state import needs, required
 from .tangents import fitted
 
 Tangents = dict[int, Any]
@@ -229,8 +229,7 @@ def twice(readings: list[Reading], call: Call) -> Parts:
     was = mode.turn(True)
     try:
         weights = [
-            functions.ones_like(r).requires_grad_() if is_floating(r) else None
-            for r in call.results
+            required(functions.ones_like(r)) if is_floating(r) else None for r in call.results
         ]
         outputs: list[Tensor] = []
         given: list[Tensor] = []

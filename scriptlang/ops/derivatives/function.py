@@ -14,8 +14,8 @@ from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
-from .state import alias, count_write, edge_of, needs, open_levels, set_node
-from .tangents import hidden, keep, suited, tangent_of, top_level, write
+from .state import alias, count_write, edge_of, needs, open_levels, set_node, version_of
+from .tangents import Level, hidden, keep, suited, tangent_of, top_level, write
 from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
 
 
@@ -223,6 +223,12 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and make its results outputs of a new node if a gradient is required."""
+        if mode.transforms and cls.setup_context is Function.setup_context:
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+                "please see https://pytorch.org/docs/main/notes/extending.func.html"
+            )
         return applied(cls, args, kwargs)[0]
 
     @classmethod
@@ -230,8 +236,9 @@ class Function:
         """Run forward without tangents; return its results and the node of the call."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         if cls.setup_context is not Function.setup_context:
-            args = with_defaults(cls.forward, args, kwargs)
-            kwargs = {}
+            args, kwargs = with_defaults(cls.forward, args, kwargs)
+        for name in kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
         ctx = node_class(cls)(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
         if records:
@@ -244,14 +251,24 @@ class Function:
             mode.below = 0
         try:
             if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args, **kwargs)
+                output = cls.forward(ctx, *args)
             else:
-                output = cls.forward(*args, **kwargs)
+                output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
+                check_returned(ctx, tensors, output)
         finally:
             mode.turn(was)
             mode.is_quiet, mode.below = quiet, below
         return finish(ctx, args, tensors, edges, output, records), ctx
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            2,
+        )
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
@@ -262,20 +279,40 @@ class Function:
 
 def node_class(cls: type[Function]) -> type[Context]:
     """The type of the nodes of a Function, whose name is theirs."""
-    found = cls.__dict__.get("_backward_cls")
+    kept, word = ("_generated_cls", "Generated") if mode.transforms else ("_backward_cls", "")
+    found = cls.__dict__.get(kept)
     if found is None:
-        found = type(f"{cls.__name__}Backward", (Context,), {})
-        cls._backward_cls = found
+        found = type(f"{cls.__name__}{word}Backward", (Context,), {})
+        setattr(cls, kept, found)
     return found
 
 
 def with_defaults(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
-    """All arguments of a call in order, with the defaults of those that are not given."""
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """All arguments of a call in order, with the defaults of those that are not given, and those
+    that have a name alone."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
+
+
+def check_returned(ctx: Context, tensors: list[Any], output: Any) -> None:
+    """Raise RuntimeError if an argument is a result, too, and is saved.
+
+    The caller gets a view in its place, which setup_context has not seen.
+    """
+    saved = {id(t) for t in (*ctx.saved_inputs, *ctx.saved_forward) if t is not None}
+    dirty = set(map(id, ctx.dirty))
+    inputs = set(map(id, tensors))
+    for part in output if isinstance(output, tuple) else (output,):
+        if id(part) in inputs and id(part) in saved and id(part) not in dirty:
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This "
+                "is not supported if you override setup_context. You should return and save a view "
+                "of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward "
+                "function itself."
+            )
 
 
 def applied(
@@ -287,6 +324,7 @@ def applied(
     if level is None:
         return cls.run(args, kwargs)
     known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
+    versions = {id(t): version_of(t) for t in known if t is not None}
     with hidden(level):
         output, ctx = applied(cls, args, kwargs)  # with the tangents of outer levels
         given = [
@@ -314,11 +352,12 @@ def applied(
             tangent = checked_tangent(r, part, k)
             check_shared(r, part, tensors, others, k in ctx.dirty_places)
             if any(r is t for t in tensors):
+                if versions.get(id(part)) == version_of(part):
+                    raise RuntimeError(NOT_IN_PLACE)
                 if tangent is not part or all(part is not t for t in others):
                     write(r, level, tangent, others)
             else:
-                is_theirs = any(tangent._storage is t._storage for t in others)
-                keep(r, level, functions.clone(tangent) if is_theirs else tangent, None)
+                hold(r, level, tangent, tensors, others)
     return output, ctx
 
 
@@ -326,6 +365,26 @@ CONSTANT = (
     "Function's jvp returned a gradient at position {}, but  the corresponding forward output is "
     "not a differentiable Tensor.You should return None at that position instead."
 )
+
+
+NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+    "forward is modifying an input inplace, then the jvp function must modify the corresponding "
+    "gradient inplace."
+)
+
+
+def hold(
+    result: Tensor, level: Level, tangent: Tensor, tensors: list[Any], others: list[Tensor]
+) -> None:
+    """Give a result its tangent: a copy, if that shares memory which the result does not share."""
+    is_theirs = any(tangent._storage is t._storage for t in others)
+    if is_theirs and not any(is_same_memory(t, result) for t in tensors):
+        tangent = functions.clone(tangent)
+    source = None if result._autograd is None else result._autograd.source
+    of_source = None if source is None else tangent_of(source, level)
+    is_view = of_source is not None and tangent._storage is of_source._storage
+    keep(result, level, tangent, of_source if is_view else None)
 
 
 def check_shared(
@@ -338,20 +397,18 @@ def check_shared(
     is_theirs = any(is_same_memory(t, part) for t in given)
     if is_dirty:
         if not is_theirs:
-            raise RuntimeError(
-                "An inplace custom Function is not modifying the forward mode gradients inplace. "
-                "If the forward is modifying an input inplace, then the jvp function must modify "
-                "the corresponding gradient inplace."
-            )
+            raise RuntimeError(NOT_IN_PLACE)
     elif any(part is t for t in given) or not part._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view."
         )
     elif not is_theirs:
+        is_view = any(t._is_view() for t in tensors if is_same_memory(t, result))
+        what = "same base as the given grad input" if is_view else "given grad input"
         raise RuntimeError(
-            "A custom Function is returning a view but the jvp is not returning a view of the "
-            "given grad input."
+            f"A custom Function is returning a view but the jvp is not returning a view of the "
+            f"{what}."
         )
 
 
@@ -405,18 +462,34 @@ def finish(
     if not records:
         note_function_views(parts, tensors)
         keep_saved(ctx, parts, records)
-        return tuple(parts) if isinstance(output, tuple) else output
+        seen = tuple(passed(part, inputs, dirty) for part in parts)
+        return seen if isinstance(output, tuple) else seen[0]
     made = []
+    followed = {k for k, part in enumerate(parts) if is_floating(part) and k not in ctx.constant}
     for k, part in enumerate(parts):
-        if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
-            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty)
+        if k in followed:
+            kind = FUNCTION if len(followed) == 1 else SEVERAL
+            part = connected(part, ctx, k, kind, id(part) in inputs, id(part) in dirty)
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
+            part = passed(part, inputs, dirty)
         made.append(part)
     keep_saved(ctx, tuple(zip(parts, made)), records)
     ctx.dirty = ctx.not_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def passed(part: Any, inputs: set[int], dirty: set[int]) -> Any:
+    """A result without a node: an argument that is returned as it is becomes a view, so that the
+    caller does not get the same tensor twice."""
+    if id(part) not in inputs or id(part) in dirty:
+        return part
+    made = alias(part)
+    if needs(part):
+        return made
+    note_view(made, part, FUNCTION)
+    return made
 
 
 def note_function_views(parts: tuple[Any, ...], tensors: list[Any]) -> None:
@@ -432,15 +505,16 @@ def is_same_memory(a: Tensor, b: Tensor) -> bool:
     return a._storage is b._storage
 
 
-def connected(part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool) -> Tensor:
-    """The result of forward as a result of the node."""
+def connected(
+    part: Tensor, ctx: Context, k: int, made: str, is_input: bool, is_dirty: bool
+) -> Tensor:
+    """The result of forward as a result of the node; made: how it was made, if it is a view."""
     if is_dirty:
         if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
             raise RuntimeError(SEVERAL_WITH_VIEW)
         check_write(part, True)
         rebase(part, ctx, k)
         return part
-    made = FUNCTION if ctx.results - len(ctx.constant) == 1 else SEVERAL
     if is_input:
         source, part = part, alias(part)
         note_view(part, source, made)

@@ -12,7 +12,7 @@ from ...tensors import Tensor, from_numpy
 from ..calling import functions
 from . import api
 from .forward import entered
-from .state import needs
+from .state import needs, required
 from .tangents import dual, tangent_of
 
 
@@ -141,7 +141,7 @@ def of_shape(y: Tensor, random: np.random.Generator) -> Tensor:
     values = random.standard_normal(y._size)
     if y.dtype.kind == "c":
         values = values + 1j * random.standard_normal(y._size)
-    return from_numpy(np.asarray(values, y.dtype.numpy)).requires_grad_()
+    return required(from_numpy(np.asarray(values, y.dtype.numpy)))
 
 
 def results_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:

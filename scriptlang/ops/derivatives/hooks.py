@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
+from ..calling.current import mode
 from .state import is_leaf, needs, node_of, state_of
 
 _numbers = itertools.count()
@@ -64,6 +65,13 @@ def retain_grad(self: Tensor) -> None:
     """Also store the gradient of a non-leaf tensor in its `grad`."""
     if not needs(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if mode.transforms:
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead."
+        )
     node = node_of(self)
     if node is None:
         return

@@ -159,6 +159,19 @@ PROPERTIES: dict[str, Property] = {
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """`require`, which functions that are transformed may not call."""
+    if mode.transforms:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+            "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+            "functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+            "of a function being transformed instead."
+        )
+    return require(self, requires_grad)
+
+
+def require(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set whether a leaf requires a gradient.
 
     Raises RuntimeError for integers and bools, and when turning it off for non-leaf tensors.
@@ -270,6 +283,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
     "requires_grad_": requires_grad_,
+    "_require": require,
     "retain_grad": retain_grad,
     "_is_view": is_view,
     "_refuse_numpy": refuse_numpy,
