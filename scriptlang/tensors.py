@@ -305,6 +305,10 @@ class Tensor(Operators):
     def requires_grad(self, value: bool) -> None:
         self._require(value)
 
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad cannot be deleted")
+
     def cpu(self, memory_format: int = 1) -> Tensor:
         """The tensor itself, unless another memory format is wanted."""
         return self if memory_format == 1 else self.to(memory_format=memory_format)

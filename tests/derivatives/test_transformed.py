@@ -9,26 +9,9 @@ import pytest
 
 import scriptlang
 from scriptlang.utils import checkpoint as our_checkpoint
-
-torch = pytest.importorskip("torch")
+from tests.derivatives.agreement import agrees
 
 pytestmark = pytest.mark.oracle
-
-
-def outcome(call, lib):
-    """What a call gives, or the type and text of its error."""
-    try:
-        made = call(lib)
-    except (RuntimeError, TypeError) as error:
-        return type(error).__name__, str(error)
-    parts = made if isinstance(made, tuple) else (made,)
-    return [p.detach().tolist() if hasattr(p, "detach") else p for p in parts]
-
-
-def agrees(call):
-    found, wanted = outcome(call, scriptlang), outcome(call, torch)
-    assert found == wanted
-    return found
 
 
 TRANSFORMS = {

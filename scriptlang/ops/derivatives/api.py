@@ -9,7 +9,7 @@ from typing import Any
 from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
-from .edges import GradientEdge
+from .edges import GradientEdge, shape_at
 from .hooks import retain_grad
 from .state import edge_of, needs, required
 from .tangents import plain
@@ -168,36 +168,32 @@ def gradients_given(
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
     for k, (output, grad) in enumerate(zip(outputs, given)):
-        if isinstance(output, GradientEdge):
-            made.append(given_to_edge(output, grad))
-        elif isinstance(grad, Tensor):
-            check_given(output, grad, k, is_batched)
+        is_edge = isinstance(output, GradientEdge)
+        like = shape_at(output) if is_edge else output
+        if isinstance(grad, Tensor):
+            if like is not None:
+                check_given(like, grad, k, is_batched)
             made.append(grad)
         elif grad is not None:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(grad).__name__}"
             )
-        elif not needs(output):
+        elif like is None:
+            raise RuntimeError(
+                "an edge that get_gradient_edge did not make knows no shape: pass its gradient"
+            )
+        elif not is_edge and not needs(output):
             made.append(None)
-        elif output.numel() != 1:
+        elif like.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        elif output.dtype.kind != "f":
+        elif like.dtype.kind != "f":
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs but got "
-                f"torch.{output.dtype.name}"
+                f"torch.{like.dtype.name}"
             )
         else:
-            made.append(functions.ones_like(output.detach(), memory_format=1))
+            made.append(functions.ones_like(like.detach(), memory_format=1))
     return made
-
-
-def given_to_edge(edge: GradientEdge, grad: Any) -> Tensor:
-    """The initial gradient at an edge, of whose tensor no shape is known."""
-    if isinstance(grad, Tensor):
-        return grad
-    raise RuntimeError(
-        "a GradientEdge among the outputs takes a gradient, as it knows no shape: pass one for it"
-    )
 
 
 def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:

@@ -102,9 +102,11 @@ class Forward:
                 self.named.update(range(len(schema.arguments)))
             return lambda call: applied(self.op, inputs, call)
         if how == "unknown":
+            name = self.op.qualified_name.removeprefix("aten::")
             raise_missing = MissingOperatorError(
-                f"the derivative of {self.op.qualified_name} is not implemented in scriptlang for "
-                f"{', '.join(schema.arguments[i].name for i in inputs)}"
+                f"Trying to use forward AD with {name} that does not support it because "
+                "it has not been implemented yet: its derivative for "
+                f"{', '.join(schema.arguments[i].name for i in inputs)} is not known."
             )
 
             def refuse(call: Call) -> Any:

@@ -140,11 +140,24 @@ GETTERS: dict[str, Callable[[Tensor], Any]] = {
     ),
     "_base": lambda self: None if self._autograd is None else self._autograd.base,
     "_version": get_version,
-    "_backward_hooks": lambda self: None if self._autograd is None else self._autograd.hooks,
     "_post_accumulate_grad_hooks": lambda self: (
         None if self._autograd is None else self._autograd.after_hooks
     ),
 }
+
+
+def set_hooks(self: Tensor, value: dict[int, Any] | None) -> None:
+    """Replace all hooks of a leaf; as in PyTorch, those of other tensors stay with their nodes."""
+    state_of(self).hooks = value
+
+
+def get_hooks(self: Tensor) -> dict[int, Any] | None:
+    state = self._autograd
+    node = node_of(self)
+    if state is None or state.hooks is not None or node is None:
+        return None if state is None else state.hooks
+    return (node.tensor_hooks or {}).get(state.output_nr)
+
 
 PROPERTIES: dict[str, Property] = {
     **{name: Property(get, read_only(name), refuse_deletion) for name, get in GETTERS.items()},
@@ -152,6 +165,7 @@ PROPERTIES: dict[str, Property] = {
     "_grad": Property(get_grad, set_grad, delete_grad),
     "_grad_fn": Property(node_of, set_grad_fn, refuse_deletion),
     "data": Property(get_data, set_data, keep_data),
+    "_backward_hooks": Property(get_hooks, set_hooks, refuse_deletion),
 }
 
 

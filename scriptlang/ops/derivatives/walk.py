@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import threading
 from collections.abc import Sequence
 
 from ...limits import check_time
@@ -14,6 +15,9 @@ from .hooks import run_hooks
 from .nodes import AccumulateGrad, Node
 from .slices import CopySlices
 from .state import Edge
+
+DEPTH = 40
+"""So many passes inside of each other run in one thread."""
 
 
 class Walk:
@@ -28,6 +32,7 @@ class Walk:
     steps: the writes of nodes CopySlices, which may be nodes of the pass themselves, if a second
     derivative goes through what they saved; late: nodes that are released at the end for that.
     current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
+    depth: how many passes are outside of it.
     """
 
     def __init__(
@@ -45,6 +50,7 @@ class Walk:
         self.captured: dict[Edge, Tensor] = {}
         self.current: Node | None = None
         self.outer: Walk | None = mode.walk
+        self.depth: int = 0 if self.outer is None else self.outer.depth + 1
         for node, number in inputs or ():
             self.inputs.setdefault(node, set()).add(number)
         self.steps: set[Node] = set()
@@ -104,6 +110,32 @@ class Walk:
             slots[number] = grad if known is None else known + grad
 
     def run(self) -> None:
+        """Make the pass; one that is deep inside of others runs in a thread of its own.
+
+        A backward that a user wrote may go backward itself: so many calls of Python in each other
+        are not allowed in one thread.
+        """
+        if self.depth % DEPTH or not self.depth:
+            self.go()
+            return
+        failed: list[BaseException] = []
+        state = dict(vars(mode))
+
+        def work() -> None:
+            vars(mode).update(state)
+            mode.turn(mode.enabled)
+            try:
+                self.go()
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if failed:
+            raise failed[0]
+
+    def go(self) -> None:
         enabled, quiet = mode.enabled, mode.is_quiet
         mode.walk = self
         try:
@@ -171,8 +203,8 @@ class Walk:
         if not leaf.after:
             accumulate(leaf.variable, grads[0])
             return
-        given = tuple(grads)
-        accumulate(leaf.variable, grads[0])
+        given = tuple(grads)  # hooks see the memory that becomes the leaf's gradient
+        accumulate(leaf.variable, grads[0], others=1)
         for hook in list(leaf.after.values()):
             hook((), given)
 

@@ -1,0 +1,155 @@
+"""The backward pass as users see it: edges, hooks of leaves, passes in each other, nodes.
+
+Each test calls the same function of both libraries.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+
+import pytest
+
+import scriptlang
+from scriptlang.autograd import Function
+from tests.derivatives.agreement import agrees
+
+pytestmark = pytest.mark.oracle
+
+
+@pytest.mark.parametrize("is_summed", [True, False])
+@pytest.mark.parametrize("size", [None, (), (2,), (4,)])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+def test_an_edge_among_the_outputs_stands_for_its_tensor(is_summed, size, dtype):
+    def call(lib):
+        x = lib.tensor([1.0, 2.0], requires_grad=True)
+        y = (x * x).sum() if is_summed else x * x
+        given = None if size is None else lib.ones(size, dtype=getattr(lib, dtype))
+        return lib.autograd.grad(lib.autograd.graph.get_gradient_edge(y), x, given)[0]
+
+    agrees(call)
+
+
+def test_an_edge_of_a_leaf_goes_back_by_itself():
+    def call(lib):
+        x = lib.tensor(1.0, requires_grad=True)
+        lib.autograd.backward(lib.autograd.graph.get_gradient_edge(x))
+        return x.grad
+
+    agrees(call)
+
+
+def test_hooks_behind_a_leaf_see_the_gradient_that_it_has():
+    def call(lib):
+        x = lib.ones(3, requires_grad=True)
+        node = x.view_as(x).grad_fn.next_functions[0][0]
+
+        def scale(inputs, outputs):
+            x.grad = outputs[0] * 10
+
+        x.register_hook(lambda g: g - 2)
+        node.register_prehook(lambda gs: (gs[0] / 4,))
+        x.register_post_accumulate_grad_hook(lambda t: t.grad.add_(0.5) and None)
+        node.register_hook(scale)
+        (x * 1).sum().backward()
+        return x.grad
+
+    def add(t):
+        t.grad.add_(0.5)
+
+    def each(lib):
+        x = lib.ones(3, requires_grad=True)
+        node = x.view_as(x).grad_fn.next_functions[0][0]
+        seen = []
+        x.register_post_accumulate_grad_hook(add)
+        node.register_hook(lambda inputs, outputs: seen.append(outputs[0].tolist()))
+        x.sum().backward()
+        return seen[0], x.grad
+
+    agrees(each)
+    agrees(call)
+
+
+def test_hooks_of_a_tensor_can_be_replaced_together():
+    def of_leaf(lib):
+        x = lib.ones(2, requires_grad=True)
+        x.register_hook(lambda g: g * 100)
+        x._backward_hooks = OrderedDict(a=lambda g: g * 2)
+        (x * 3).sum().backward()
+        return len(x._backward_hooks), x.grad
+
+    def of_result(lib):
+        x = lib.ones(2, requires_grad=True)
+        y = x * 2
+        y.register_hook(lambda g: g * 2)
+        y._backward_hooks = None
+        y.sum().backward()
+        return x.grad
+
+    agrees(of_leaf)
+    agrees(of_result)
+
+
+@pytest.mark.parametrize("name", ["requires_grad", "_grad_fn", "_backward_hooks", "data", "grad"])
+def test_what_cannot_be_deleted(name):
+    def call(lib):
+        x = lib.ones(2, requires_grad=True)
+        try:
+            delattr(x, name)
+        except RuntimeError:
+            return "refused"
+        return "deleted"
+
+    agrees(call)
+
+
+def test_nodes_are_told_by_isinstance():
+    def call(lib):
+        kind = lib.autograd.graph.Node
+        node = lib.ones(2, requires_grad=True).exp().grad_fn
+        return (
+            isinstance(node, kind),
+            issubclass(type(node), kind),
+            kind in type(node).mro(),
+            isinstance(node.next_functions[0][0], kind),
+            isinstance(kind, kind),
+            issubclass(kind, kind),
+            isinstance(1, kind),
+        )
+
+    agrees(call)
+    with pytest.raises(TypeError, match="made by operators"):
+        scriptlang.autograd.graph.Node()
+
+
+class Deep(Function):
+    """Goes back through itself, as often as its argument says."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.left = x.detach()
+        return x * 1
+
+    @staticmethod
+    def backward(ctx, grad):
+        if ctx.left < 0:
+            raise ValueError("deep")
+        if ctx.left > 0:
+            with scriptlang.enable_grad():
+                Deep.apply((ctx.left - 1).requires_grad_()).backward()
+        return grad * 2
+
+
+def test_passes_may_be_inside_of_each_other_at_any_depth():
+    x = scriptlang.tensor(1500.0, requires_grad=True)
+    Deep.apply(x).backward()
+    assert x.grad.item() == 2
+    with pytest.raises(ValueError, match="deep"):
+        Deep.apply(scriptlang.tensor(100.5, requires_grad=True)).backward()
+    assert scriptlang.is_grad_enabled()
+
+
+def test_forward_mode_names_what_it_cannot_follow():
+    with scriptlang.autograd.forward_ad.dual_level():
+        x = scriptlang.autograd.forward_ad.make_dual(scriptlang.ones(2), scriptlang.ones(2))
+        with pytest.raises(NotImplementedError, match="Trying to use forward AD with igamma that"):
+            scriptlang.igamma(x, x)
