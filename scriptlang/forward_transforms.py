@@ -11,7 +11,7 @@ from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.forward import entered
-from .ops.derivatives.state import needs, required
+from .ops.derivatives.state import needs, required, version_of
 from .ops.derivatives.tangents import Level, dual, plain, primal_of, suited, tangent_of
 from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
 from .tensors import Tensor
@@ -159,7 +159,8 @@ def jacfwd(
 class Columns:
     """A Jacobian column by column: each is a call in forward mode.
 
-    output, aux: what the last call gave.
+    output, aux: what the last call gave. originals: the arguments as they were; if a call writes
+    the arguments, the next ones get copies of these.
     """
 
     def __init__(
@@ -173,15 +174,18 @@ class Columns:
     ) -> None:
         self.func, self.args, self.kwargs = func, args, kwargs
         self.places, self.inputs, self.has_aux = places, inputs, has_aux
+        self.given = inputs
         self.output: Any = None
         self.aux: list[Any] = []
+        several = sum(x.numel() for x in inputs) > 1
+        self.originals = [functions.clone(x) for x in inputs] if several else []
 
     def column(self, k: int, unit: Tensor | None) -> list[Tensor]:
         """The derivatives of the results in the direction `unit` of input k."""
         with transforming(), entered() as level:
             made = iter(
                 dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
-                for i, x in enumerate(self.inputs)
+                for i, x in enumerate(self.given)
             )
             given = list(self.args)
             for place in self.places:
@@ -196,10 +200,13 @@ class Columns:
             return flat(tangents)
 
     def assembled(self, is_single: bool) -> Any:
-        columns: list[list[list[Tensor]]] = []
+        columns: list[list[list[Tensor]]] = [[] for _ in self.inputs]
+        versions = [version_of(x) for x in self.inputs]
         for k, x in enumerate(self.inputs):
-            units = functions.eye(x.numel(), dtype=x.dtype).unbind(0)
-            columns.append([self.column(k, unit) for unit in units])
+            for unit in functions.eye(x.numel(), dtype=x.dtype).unbind(0):
+                columns[k].append(self.column(k, unit))
+                if versions != [version_of(x) for x in self.inputs]:
+                    self.given = [functions.clone(x) for x in self.originals]
         if not any(columns):
             self.column(0, None)
         rows = [

@@ -153,3 +153,59 @@ def test_forward_mode_names_what_it_cannot_follow():
         x = scriptlang.autograd.forward_ad.make_dual(scriptlang.ones(2), scriptlang.ones(2))
         with pytest.raises(NotImplementedError, match="Trying to use forward AD with igamma that"):
             scriptlang.igamma(x, x)
+
+
+# gradcheck
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("size", [(0,), (0, 2), (2, 0), (2,)])
+def test_gradients_of_empty_tensors_are_checked(dtype, size):
+    def call(lib):
+        x = lib.ones(size, dtype=getattr(lib, dtype), requires_grad=True)
+        return (
+            lib.autograd.gradcheck(lambda t: t * 2, (x,), check_forward_ad=True),
+            lib.autograd.gradcheck(lambda t: t.sum(), (x,), check_forward_ad=True),
+        )
+
+    agrees(call)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_a_mismatch_says_which_part_of_complex_numbers_it_is_in(dtype):
+    def call(lib):
+        def wrong(x):
+            y = x.clone()
+            y.register_hook(lambda g: g + 0.01)
+            return y
+
+        try:
+            lib.autograd.gradcheck(
+                wrong, (lib.ones(2, dtype=getattr(lib, dtype)).requires_grad_(),)
+            )
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+
+    assert "mismatch for output 0" in agrees(call)[0]
+
+
+def test_tangents_of_views_that_a_function_gives_are_views_of_the_same_base():
+    def call(lib, is_view):
+        class First(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x[:1]
+
+            @staticmethod
+            def jvp(ctx, t):
+                made = t[:1].clone()
+                return made.view_as(made)
+
+        ad = lib.autograd.forward_ad
+        with ad.dual_level():
+            x = ad.make_dual(lib.ones(2), lib.ones(2))
+            return First.apply(x.view_as(x) if is_view else x)
+
+    for is_view in (False, True):
+        found = agrees(lambda lib, is_view=is_view: call(lib, is_view))
+        assert "not returning a view of the" in found[1]

@@ -15,7 +15,7 @@ from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
 from .state import alias, count_write, edge_of, needs, open_levels, set_node, version_of
-from .tangents import Level, hidden, keep, suited, tangent_of, top_level, write
+from .tangents import Level, follows, hidden, keep, suited, tangent_of, top_level, write
 from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
 
 
@@ -350,7 +350,7 @@ def applied(
             if not is_floating(r) or k in ctx.constant:
                 raise RuntimeError(CONSTANT.format(k))
             tangent = checked_tangent(r, part, k)
-            check_shared(r, part, tensors, others, k in ctx.dirty_places)
+            check_shared(r, part, tensors, others, level, k in ctx.dirty_places)
             if any(r is t for t in tensors):
                 if versions.get(id(part)) == version_of(part):
                     raise RuntimeError(NOT_IN_PLACE)
@@ -388,7 +388,7 @@ def hold(
 
 
 def check_shared(
-    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], is_dirty: bool
+    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], level: Level, is_dirty: bool
 ) -> None:
     """Raise RuntimeError if a result shares memory with an argument, and its tangent does not share
     that of the argument's in the same way."""
@@ -404,7 +404,7 @@ def check_shared(
             "not returning a view."
         )
     elif not is_theirs:
-        is_view = any(t._is_view() for t in tensors if is_same_memory(t, result))
+        is_view = any(follows(t, level) for t in tensors if is_same_memory(t, result))
         what = "same base as the given grad input" if is_view else "given grad input"
         raise RuntimeError(
             f"A custom Function is returning a view but the jvp is not returning a view of the "
