@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..ops.calling import current
 from ..ops.derivatives import forward, tangents
 from ..tensors import Tensor
 
@@ -80,6 +81,24 @@ class dual_level:
                 return function(*args, **kwargs)
 
         return run
+
+
+class _set_fwd_grad_enabled:
+    """A context, also a call, that turns forward mode on or off: tangents are seen, or not."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = current.mode.below
+        current.mode.below = tangents.EVERY if mode else tangents.OFF
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: Any) -> None:
+        current.mode.below = self.before
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return current.mode.below != tangents.OFF
 
 
 def level_of(level: int | None) -> tangents.Level | None:

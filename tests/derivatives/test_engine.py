@@ -11,9 +11,9 @@ import pytest
 
 import scriptlang
 from scriptlang.autograd import Function
-from tests.derivatives.agreement import agrees
+from tests.derivatives.both import check
 
-pytestmark = pytest.mark.oracle
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 
 @pytest.mark.parametrize("is_summed", [True, False])
@@ -26,7 +26,7 @@ def test_an_edge_among_the_outputs_stands_for_its_tensor(is_summed, size, dtype)
         given = None if size is None else lib.ones(size, dtype=getattr(lib, dtype))
         return lib.autograd.grad(lib.autograd.graph.get_gradient_edge(y), x, given)[0]
 
-    agrees(call)
+    check(call)
 
 
 def test_an_edge_of_a_leaf_goes_back_by_itself():
@@ -35,7 +35,7 @@ def test_an_edge_of_a_leaf_goes_back_by_itself():
         lib.autograd.backward(lib.autograd.graph.get_gradient_edge(x))
         return x.grad
 
-    agrees(call)
+    check(call)
 
 
 def test_hooks_behind_a_leaf_see_the_gradient_that_it_has():
@@ -65,8 +65,8 @@ def test_hooks_behind_a_leaf_see_the_gradient_that_it_has():
         x.sum().backward()
         return seen[0], x.grad
 
-    agrees(each)
-    agrees(call)
+    check(each)
+    check(call)
 
 
 def test_hooks_of_a_tensor_can_be_replaced_together():
@@ -85,8 +85,8 @@ def test_hooks_of_a_tensor_can_be_replaced_together():
         y.sum().backward()
         return x.grad
 
-    agrees(of_leaf)
-    agrees(of_result)
+    check(of_leaf)
+    check(of_result)
 
 
 @pytest.mark.parametrize("name", ["requires_grad", "_grad_fn", "_backward_hooks", "data", "grad"])
@@ -99,7 +99,7 @@ def test_what_cannot_be_deleted(name):
             return "refused"
         return "deleted"
 
-    agrees(call)
+    check(call)
 
 
 def test_nodes_are_told_by_isinstance():
@@ -116,7 +116,7 @@ def test_nodes_are_told_by_isinstance():
             isinstance(1, kind),
         )
 
-    agrees(call)
+    check(call)
     with pytest.raises(TypeError, match="made by operators"):
         scriptlang.autograd.graph.Node()
 
@@ -168,7 +168,7 @@ def test_gradients_of_empty_tensors_are_checked(dtype, size):
             lib.autograd.gradcheck(lambda t: t.sum(), (x,), check_forward_ad=True),
         )
 
-    agrees(call)
+    check(call)
 
 
 @pytest.mark.parametrize("dtype", ["float64", "complex128"])
@@ -186,7 +186,7 @@ def test_a_mismatch_says_which_part_of_complex_numbers_it_is_in(dtype):
         except RuntimeError as error:
             return str(error).splitlines()[0]
 
-    assert "mismatch for output 0" in agrees(call)[0]
+    assert "mismatch for output 0" in check(call)
 
 
 def test_tangents_of_views_that_a_function_gives_are_views_of_the_same_base():
@@ -207,5 +207,68 @@ def test_tangents_of_views_that_a_function_gives_are_views_of_the_same_base():
             return First.apply(x.view_as(x) if is_view else x)
 
     for is_view in (False, True):
-        found = agrees(lambda lib, is_view=is_view: call(lib, is_view))
-        assert "not returning a view of the" in found[1]
+        found = check(lambda lib, is_view=is_view: call(lib, is_view))
+        assert "not returning a view of the" in found
+
+
+def test_calls_at_the_end_of_a_pass():
+    def call(lib):
+        told = []
+
+        class Queueing(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x):
+                return x * 1
+
+            @staticmethod
+            def backward(ctx, grad):
+                engine = lib.autograd.Variable._execution_engine
+                engine.queue_callback(lambda: told.append("first"))
+                engine.queue_callback(lambda: engine.queue_callback(lambda: told.append("added")))
+                told.append("backward")
+                return grad
+
+        Queueing.apply(lib.ones(2, requires_grad=True)).sum().backward()
+        return tuple(told)
+
+    check(call)
+    check(lambda lib: lib.autograd.Variable._execution_engine.queue_callback(print))
+
+
+def test_threads_of_passes_can_be_forbidden():
+    def call(lib):
+        ask, told = lib.autograd.is_multithreading_enabled, []
+        with lib.autograd.set_multithreading_enabled(False):
+            told.append(ask())
+        told.append(ask())
+        lib.autograd.set_multithreading_enabled(False)
+        told.append(ask())
+        lib.autograd.set_multithreading_enabled(True)
+        return (*told, ask())
+
+    check(call)
+
+
+def test_gradcheck_runs_forward_once_for_each_element_on_tensors_without_gradients():
+    def call(lib):
+        told = []
+
+        class Both(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, y):
+                told.append((x.requires_grad, y.requires_grad))
+                return x.clone(), y.clone()
+
+            @staticmethod
+            def jvp(ctx, s, t):
+                told.append((s.tolist(), t.tolist()))
+                return s, t
+
+        args = [lib.ones(1, dtype=lib.float64, requires_grad=True) for _ in range(2)]
+        lib.autograd.gradcheck(
+            Both.apply, args, check_forward_ad=True, check_backward_ad=False,
+            check_undefined_grad=False,
+        )  # fmt: skip
+        return tuple(t for t in told if not isinstance(t[0], bool))
+
+    check(call)

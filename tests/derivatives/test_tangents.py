@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 import scriptlang
-from tests.derivatives.agreement import agrees
+from tests.derivatives.both import check
 
-pytestmark = pytest.mark.oracle
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 LAYOUTS = {
     "alike": lambda lib: (lib.ones(2, 3), lib.ones(2, 3)),
@@ -32,7 +32,7 @@ def test_a_tangent_that_does_not_lie_as_its_tensor_is_copied(name):
             found = lib.autograd.forward_ad.unpack_dual(x).tangent
             return found is tangent, list(found.stride()), found.storage_offset(), found
 
-    agrees(call)
+    check(call)
 
 
 def test_all_memory_of_a_part_has_a_tangent():
@@ -42,7 +42,7 @@ def test_all_memory_of_a_part_has_a_tangent():
             y = x.as_strided((5,), (1,), 0)
             return lib.autograd.forward_ad.unpack_dual(y).tangent
 
-    agrees(call)
+    check(call)
 
 
 WRITES = {
@@ -70,7 +70,7 @@ def test_a_write_writes_the_tangent_in_place(name):
             found = lib.autograd.forward_ad.unpack_dual(x).tangent
             return found is tangent, tangent, found
 
-    assert agrees(call)[0]
+    assert check(call)[0]
 
 
 def test_tangents_of_copies_are_not_written():
@@ -84,7 +84,7 @@ def test_tangents_of_copies_are_not_written():
                 other.mul_(5)
             return ad.unpack_dual(x).tangent, ad.unpack_dual(copied).tangent
 
-    agrees(call)
+    check(call)
 
 
 FUNCTIONS = {
@@ -101,7 +101,7 @@ def test_tangents_that_are_recorded_keep_what_they_were_computed_of(name):
         found = lib.func.grad(lambda t: lib.func.jvp(f, (t,), (v,))[1])(x)
         return tuple((found * 64).round().tolist())
 
-    agrees(call)
+    check(call)
 
 
 def test_jacfwd_of_a_function_that_writes_its_argument():
@@ -109,7 +109,7 @@ def test_jacfwd_of_a_function_that_writes_its_argument():
         x = lib.tensor([2.0, 3.0])
         return lib.func.jacfwd(lambda t: t.mul_(t))(x), x
 
-    agrees(call)
+    check(call)
 
 
 def test_what_a_saved_tangent_was_is_missed_when_it_is_written():
@@ -124,3 +124,35 @@ def test_what_a_saved_tangent_was_is_missed_when_it_is_written():
 
     with pytest.raises(RuntimeError, match="modified by an inplace operation"):
         call(scriptlang)
+
+
+def test_forward_mode_is_turned_off_for_a_block():
+    def call(lib):
+        off = lib.autograd.forward_ad._set_fwd_grad_enabled
+
+        def f(x):
+            with off(False):
+                shift = x**2
+            return x**2 - shift
+
+        x, v = lib.tensor(3.0), lib.tensor(1.0)
+        with off(False):
+            outside = lib.func.jvp(lambda t: t**3, (x,), (v,))[1]
+        return (
+            outside,
+            lib.func.jvp(f, (x,), (v,))[1],
+            lib.func.jvp(lambda t: lib.func.jvp(f, (t,), (v,))[1], (x,), (v,))[1],
+            lib.autograd.forward_ad._is_fwd_grad_enabled(),
+        )
+
+    check(call)
+
+
+def test_hessian_of_autograd_functional_goes_forward_over_backward():
+    def call(lib):
+        return lib.autograd.functional.hessian(
+            lambda x: (x**3).sum(), lib.tensor([1.0, 2.0]), vectorize=True,
+            outer_jacobian_strategy="forward-mode",
+        )  # fmt: skip
+
+    check(call)

@@ -9,9 +9,9 @@ import pytest
 
 import scriptlang
 from scriptlang.utils import checkpoint as our_checkpoint
-from tests.derivatives.agreement import agrees
+from tests.derivatives.both import check
 
-pytestmark = pytest.mark.oracle
+pytestmark = [pytest.mark.oracle, pytest.mark.filterwarnings("ignore")]
 
 
 TRANSFORMS = {
@@ -64,13 +64,13 @@ def saves_with_hooks(lib, x):
     "function", [asks, releases, makes_a_leaf, goes_back, nests, saves_with_hooks]
 )
 def test_functions_that_are_transformed_may_do_what_they_may_in_pytorch(name, function):
-    agrees(lambda lib: TRANSFORMS[name](lib, lambda x: function(lib, x), lib.tensor([1.0, 2.0])))
+    check(lambda lib: TRANSFORMS[name](lib, lambda x: function(lib, x), lib.tensor([1.0, 2.0])))
 
 
 def test_gradients_are_not_retained_in_transforms():
     call = TRANSFORMS["grad"]
-    found = agrees(lambda lib: call(lib, lambda x: retains(lib, x), lib.tensor([1.0, 2.0])))
-    assert "Tensor.retain_grad()" in found[1]
+    found = check(lambda lib: call(lib, lambda x: retains(lib, x), lib.tensor([1.0, 2.0])))
+    assert "Tensor.retain_grad()" in found
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
@@ -79,7 +79,7 @@ def test_transforms_that_go_backward_refuse_hooks_of_saved_tensors(name):
         with lib.autograd.graph.save_on_cpu():
             return TRANSFORMS[name](lib, lambda x: (x**3).sum(), lib.tensor([1.0, 2.0]))
 
-    agrees(call)
+    check(call)
 
 
 def test_refusals_end_with_the_transform():
@@ -109,10 +109,10 @@ def plain(lib):
 
 def test_a_function_without_setup_context_is_not_transformed():
     for name in TRANSFORMS:
-        found = agrees(
+        found = check(
             lambda lib, name=name: TRANSFORMS[name](lib, plain(lib).apply, lib.tensor([1.0, 2.0]))
         )
-        assert "must override the setup_context" in found[1]
+        assert "must override the setup_context" in found
 
 
 def returning(lib, saver, which, is_dirty):
@@ -153,9 +153,9 @@ def test_an_argument_that_is_returned_as_it_is_cannot_be_saved(saver, which, is_
         return TRANSFORMS[name](lib, lambda x: function.apply(x.clone()).sum(), lib.ones(2))
 
     for needs in (False, True):
-        agrees(lambda lib, needs=needs: call(lib, needs))
+        check(lambda lib, needs=needs: call(lib, needs))
     for name in ("grad", "jvp"):
-        agrees(lambda lib, name=name: transformed(lib, name))
+        check(lambda lib, name=name: transformed(lib, name))
 
 
 def test_what_a_function_returns_as_it_is_is_a_view_without_gradients_too():
@@ -179,7 +179,7 @@ def test_what_a_function_returns_as_it_is_is_a_view_without_gradients_too():
 
     for needs in (False, True):
         for constant in (False, True):
-            agrees(lambda lib, a=needs, b=constant: call(lib, a, b))
+            check(lambda lib, a=needs, b=constant: call(lib, a, b))
 
 
 def test_a_tangent_of_what_is_returned_as_it_is_shares_memory():
@@ -202,7 +202,7 @@ def test_a_tangent_of_what_is_returned_as_it_is_shares_memory():
             y.mul_(3)
             return is_base, ad.unpack_dual(y).tangent, t, ad.unpack_dual(x).tangent
 
-    assert agrees(call)[0]
+    assert check(call)[0]
 
 
 def test_jvp_writes_the_tangent_of_what_forward_writes():
@@ -222,8 +222,8 @@ def test_jvp_writes_the_tangent_of_what_forward_writes():
             x = ad.make_dual(lib.ones(2), lib.ones(2))
             return ad.unpack_dual(Double.apply(x)).tangent
 
-    agrees(lambda lib: call(lib, True))
-    assert "not modifying the forward mode gradients" in agrees(lambda lib: call(lib, False))[1]
+    check(lambda lib: call(lib, True))
+    assert "not modifying the forward mode gradients" in check(lambda lib: call(lib, False))
 
 
 def test_arguments_that_have_a_name_alone_are_refused():
@@ -239,8 +239,8 @@ def test_arguments_that_have_a_name_alone_are_refused():
 
         return Scaled.apply(lib.ones(2), **kwargs)
 
-    agrees(lambda lib: call(lib, by=3.0))
-    assert agrees(call)[0] == "TypeError"
+    check(lambda lib: call(lib, by=3.0))
+    assert "unexpected keyword argument" in check(call)
 
 
 def test_names_of_nodes_tell_that_a_function_was_transformed():
@@ -255,4 +255,4 @@ def test_names_of_nodes_tell_that_a_function_was_transformed():
         lib.func.grad(f)(lib.tensor(1.0))
         return tuple(names)
 
-    assert agrees(call) == ["SameGeneratedBackward"]
+    assert check(call) == ["SameGeneratedBackward"]

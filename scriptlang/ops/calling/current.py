@@ -92,7 +92,7 @@ class GradMode(local):
     enabled = True
     is_quiet = False
     program: Any = None
-    below = 1 << 30
+    below = 1 << 30  # tangents.EVERY
     hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     refusal: str | None = None
     walk: Any = None

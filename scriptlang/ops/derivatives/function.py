@@ -15,7 +15,7 @@ from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
 from .state import alias, count_write, edge_of, needs, open_levels, set_node, version_of
-from .tangents import Level, follows, hidden, keep, suited, tangent_of, top_level, write
+from .tangents import OFF, Level, follows, hidden, keep, suited, tangent_of, top_level, write
 from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
 
 
@@ -246,9 +246,7 @@ class Function:
         edges = [edge_of(t) if records else None for t in tensors]
         was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
-        below = mode.below
-        if open_levels:  # else levels that forward opens itself are seen
-            mode.below = 0
+        below, mode.below = mode.below, OFF
         try:
             if cls.setup_context is Function.setup_context:
                 output = cls.forward(ctx, *args)

@@ -22,6 +22,9 @@ from ..calling.current import mode
 from .slices import replay_of, view_maker
 from .state import State, alias, later, needs, open_levels, state_of
 
+EVERY, OFF = 1 << 30, -(1 << 30)
+"""`mode.below` where tangents of all levels are seen, and where forward mode is off."""
+
 
 class Level:
     """One run of forward mode.
@@ -289,12 +292,14 @@ def laid_as(primal: Tensor, tangent: Tensor) -> Tensor:
 
 
 def is_laid_as(primal: Tensor, tangent: Tensor) -> bool:
-    if (tangent.dtype, tangent._offset) != (primal.dtype, primal._offset):
+    if tangent.dtype is not primal.dtype:
         return False
     if tangent._storage.data.nbytes != primal._storage.data.nbytes:
         return False
+    if not primal.numel():
+        return True
     steps = zip(primal._stride, tangent._stride, primal._size)
-    return not primal.numel() or all(a == b or n == 1 for a, b, n in steps)
+    return tangent._offset == primal._offset and all(a == b or n == 1 for a, b, n in steps)
 
 
 def primal_of(tensor: Tensor, level: Level) -> Tensor:

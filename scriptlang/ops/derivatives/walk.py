@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import heapq
 import threading
-from collections.abc import Sequence
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from ...limits import check_time
 from ...tensors import Tensor
@@ -32,7 +33,7 @@ class Walk:
     steps: the writes of nodes CopySlices, which may be nodes of the pass themselves, if a second
     derivative goes through what they saved; late: nodes that are released at the end for that.
     current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
-    depth: how many passes are outside of it.
+    depth: how many passes are outside of it.  callbacks: what users want to be called at its end.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Walk:
         self.inputs: dict[Node, set[int]] = {}
         self.captured: dict[Edge, Tensor] = {}
         self.current: Node | None = None
+        self.callbacks: deque[Callable[[], None]] = deque()
         self.outer: Walk | None = mode.walk
         self.depth: int = 0 if self.outer is None else self.outer.depth + 1
         for node, number in inputs or ():
@@ -146,6 +148,8 @@ class Walk:
                 self.step(heapq.heappop(self.heap)[2])
             for node in self.late:
                 node.release()
+            while self.callbacks:  # they may add others
+                self.callbacks.popleft()()
         finally:
             mode.turn(enabled)
             mode.is_quiet = quiet
