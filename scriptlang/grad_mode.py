@@ -212,6 +212,8 @@ class set_multithreading_enabled:
 
 
 class Threads(local):
+    """What the thread has said."""
+
     allowed = True
 
 
@@ -219,4 +221,5 @@ threads = Threads()
 
 
 def is_multithreading_enabled() -> bool:
+    """Whether a backward pass may use threads, as `set_multithreading_enabled` says."""
     return threads.allowed
