@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .batching import check_randomness
+from .batching import Randomness, check_randomness
 from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.calling.current import mode
@@ -20,13 +20,11 @@ from .transform_checks import (
     check_inputs,
     check_outputs,
     check_real,
-    filled,
-    flat,
-    form,
     places_of,
     split_aux,
     transforming,
 )
+from .trees import filled, flat, mapped, spec
 
 
 def jvp(
@@ -46,11 +44,11 @@ def jvp(
         raise RuntimeError(
             f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
-    if form(primals) != form(tangents):
+    if spec(primals) != spec(tangents):
         raise RuntimeError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
             "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{form(primals)} and tangents with structure {form(tangents)}"
+            f"{spec(primals)} and tangents with structure {spec(tangents)}"
         )
     check_inputs(flat(primals))
     for t in flat(tangents):
@@ -88,12 +86,8 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
     records = keeps and is_followed(flat(output), leaves)
 
     def push(*tangents: Any) -> Any:
-        if form(primals) != form(tangents):
-            raise RuntimeError(
-                f"the tangents have another structure than the primals: {form(tangents)}, not "
-                f"{form(primals)}"
-            )
-        given = [suited(x, t) for x, t in zip(flat(primals), flat(tangents))]
+        given = flat(tangents)
+        check_tangents(primals, tangents)
         chosen = [(g, t) for g, t in zip(back, given) if needs(g)]
         with enable_grad():
             wants = records or any(map(needs, given))
@@ -104,6 +98,22 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return filled(output, iter(made))
 
     return output if records else filled(output, map(plain, flat(output))), push
+
+
+def check_tangents(primals: Any, tangents: Any) -> None:
+    """Raise RuntimeError if tangents do not fit those that a function was linearized at."""
+    if spec(primals) != spec(tangents):
+        raise RuntimeError(
+            f"Expected the tangents {spec(tangents)} to have the same argspec as the primals "
+            f"{spec(primals)}"
+        )
+    for k, (x, t) in enumerate(zip(flat(primals), flat(tangents))):
+        for what, wanted, found in (("shape", x.shape, t.shape), ("dtype", x.dtype, t.dtype)):
+            if wanted != found:
+                raise RuntimeError(
+                    f"tangent:{k} with {what} {found} in flattened pytree doesn't match the {what} "
+                    f"{wanted} of the corresponding primal."
+                )
 
 
 def with_tangents(value: Any, given: Any, level: Level) -> Any:
@@ -120,13 +130,7 @@ def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, A
 
 def without(value: Any, level: Level) -> Any:
     """A value in which tensors have no tangents of a level."""
-    if isinstance(value, Tensor):
-        return primal_of(value, level)
-    if isinstance(value, dict):
-        return {k: without(v, level) for k, v in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(without(v, level) for v in value)
-    return value
+    return mapped(value, lambda leaf: primal_of(leaf, level) if isinstance(leaf, Tensor) else leaf)
 
 
 def jacfwd(
@@ -138,8 +142,7 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Like `jacrev`, but column by column, which is better for more results than arguments.
 
-    The function is called for each element of the arguments.  randomness: as that of `vmap`; here
-    each call draws numbers of its own.
+    The function is called for each element of the arguments.  randomness: as that of `vmap`.
     """
     check_randomness(randomness)
 
@@ -150,7 +153,7 @@ def jacfwd(
         inputs = flat(structure)
         check_real(inputs, "jacfwd", "inputs")
         check_inputs(inputs)
-        columns = Columns(func, args, kwargs, places, inputs, has_aux)
+        columns = Columns(func, args, kwargs, places, inputs, has_aux, randomness)
         return columns.assembled(isinstance(argnums, int))
 
     return run
@@ -171,7 +174,9 @@ class Columns:
         places: list[int],
         inputs: list[Tensor],
         has_aux: bool,
+        randomness: str,
     ) -> None:
+        self.random = Randomness(randomness)
         self.func, self.args, self.kwargs = func, args, kwargs
         self.places, self.inputs, self.has_aux = places, inputs, has_aux
         self.given = inputs
@@ -190,7 +195,8 @@ class Columns:
             given = list(self.args)
             for place in self.places:
                 given[place] = filled(self.args[place], made)
-            result = self.func(*given, **self.kwargs)
+            with self.random.call():
+                result = self.func(*given, **self.kwargs)
             output, aux = split_aux(result, self.has_aux, JVP)
             check_outputs(output, JVP)
             check_real(flat(output), "jacfwd", "outputs")

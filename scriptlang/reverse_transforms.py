@@ -25,14 +25,11 @@ from .transform_checks import (
     VJP,
     check_outputs,
     check_real,
-    filled,
-    flat,
-    form,
     places_of,
-    shaped,
     split_aux,
     transforming,
 )
+from .trees import filled, flat, mapped, shown, spec
 
 
 def grad(
@@ -102,16 +99,13 @@ def with_leaves(args: tuple[Any, ...], places: list[int]) -> tuple[tuple[Any, ..
 
 
 def fresh(value: Any, leaves: list[Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        made = functions.alias(value) if needs(value) else new_leaf(value)
-        leaves.append(made)
-        return made
-    if isinstance(value, dict):
-        return {k: fresh(v, leaves) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [fresh(v, leaves) for v in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+    def part(tensor: Any) -> Tensor:
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+        leaves.append(functions.alias(tensor) if needs(tensor) else new_leaf(tensor))
+        return leaves[-1]
+
+    return mapped(value, part)
 
 
 def new_leaf(tensor: Tensor) -> Tensor:
@@ -172,13 +166,14 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         check_outputs(output, VJP)
     follows = is_followed(flat(output), leaves)
 
-    def back(*given: Any) -> tuple[Any, ...]:
-        cotangents = given[0] if len(given) == 1 else given
-        if form(cotangents) != form(output):
+    def back(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> tuple[Any, ...]:
+        if spec(cotangents) != spec(output):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {form(cotangents)}, primal output: "
-                f"{form(output)}"
+                f"outputs to the function. cotangents: {shown(cotangents)}, primal output: "
+                f"{shown(output)}"
             )
         chosen = flat(cotangents)
         records = mode.enabled and (follows or any(map(needs, chosen)))
@@ -234,7 +229,7 @@ def assembled(
         found = iter(row)
         filled_parts = tuple(filled(part, found) for part in structure)
         parts.append(filled_parts[0] if is_single else filled_parts)
-    whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+    whole = filled(output, iter(parts))
     return (whole, *aux) if aux else whole
 
 

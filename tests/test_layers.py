@@ -83,6 +83,7 @@ LAYERS = (
         "forward_transforms",
         "reverse_transforms",
         "transform_checks",
+        "trees",
         "library",
         "optim",
         "jit",
