@@ -6,6 +6,7 @@ from typing import Any
 
 from . import dtypes
 from .ops.calling import options
+from .ops.calling.creation import requiring
 from .ops.calling.eager import as_tensor, chosen_dtype
 from .ops.calling.tensor_methods import constructed
 from .ops.shared.generator import Generator, default_generator
@@ -96,9 +97,7 @@ def asarray(
         options.device_argument(device)
     made = as_tensor(obj, dtype=dtype)
     made = made.clone() if copy else made
-    if requires_grad:
-        made.requires_grad = True
-    return made
+    return requiring(made) if requires_grad else made
 
 
 def frombuffer(
@@ -108,8 +107,7 @@ def frombuffer(
     import numpy as np
 
     made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
-    made.requires_grad = requires_grad
-    return made
+    return requiring(made) if requires_grad else made
 
 
 def typename(obj: Any) -> str:

@@ -5,6 +5,7 @@ Each test calls the same function of both libraries.
 
 from __future__ import annotations
 
+import functools
 from collections import OrderedDict
 
 import pytest
@@ -270,5 +271,50 @@ def test_gradcheck_runs_forward_once_for_each_element_on_tensors_without_gradien
             check_undefined_grad=False,
         )  # fmt: skip
         return tuple(t for t in told if not isinstance(t[0], bool))
+
+    check(call)
+
+
+# What is said of mistakes
+
+
+def tripled(g):
+    return g.double()
+
+
+MISTAKES = {
+    "integers": lambda lib: lib.ones(2, dtype=lib.int32, requires_grad=True),
+    "a list of integers": lambda lib: lib.tensor([1, 2], requires_grad=True),
+    "an array of integers": lambda lib: lib.asarray([1, 2], requires_grad=True),
+    "a hook": lambda lib: hooked(lib, tripled),
+    "a hook without a name": lambda lib: hooked(lib, functools.partial(tripled)),
+    "more gradients": lambda lib: lib.autograd.grad(
+        lib.ones(2, requires_grad=True) * 2, lib.ones(2), (lib.ones(2), lib.ones(2))
+    ),
+    "an input without gradient": lambda lib: (
+        lib.ones(2, requires_grad=True).sum().backward(inputs=[lib.ones(2)])
+    ),
+}
+
+
+def hooked(lib, hook):
+    y = lib.ones(2, requires_grad=True) * 2
+    y.register_hook(hook)
+    y.sum().backward()
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes_are_told_as_in_pytorch(name):
+    check(MISTAKES[name])
+
+
+@pytest.mark.parametrize("name", ["float16", "float64", "complex64", "int64", "uint8", "bool"])
+def test_the_type_of_an_assigned_gradient_is_named(name):
+    def call(lib):
+        x = lib.ones(2, requires_grad=True)
+        try:
+            x.grad = lib.ones(2, dtype=getattr(lib, name))
+        except RuntimeError as error:
+            return str(error).partition(" You can set")[0]
 
     check(call)

@@ -164,7 +164,7 @@ def gradients_given(
     outputs: Sequence[Tensor], given: Sequence[Any], is_batched: bool
 ) -> list[Tensor | None]:
     """The initial gradient of each output.  Raises if the given ones do not fit."""
-    if len(outputs) != len(given):
+    if len(outputs) > len(given):  # as in PyTorch, more are left out
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
     for k, (output, grad) in enumerate(zip(outputs, given)):
@@ -239,6 +239,10 @@ def run(
         if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
         roots.append(edge)
+    if accumulates:
+        for x in inputs or ():
+            if isinstance(x, Tensor):
+                retain_grad(x)  # as in PyTorch, it does so from now on
     edges = None
     if inputs is not None:
         edges = []
@@ -248,10 +252,6 @@ def run(
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             edges.append(edge)
     keeps = create_graph if retain_graph is None else bool(retain_graph)
-    if accumulates:
-        for x in inputs or ():
-            if isinstance(x, Tensor):
-                retain_grad(x)  # as in PyTorch, it does so from now on
     walk = Walk(roots, grads, edges, keeps, create_graph, accumulates)
     walk.run()
     if inputs is None:

@@ -118,18 +118,18 @@ def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) 
         if result is not None:
             if grad is None:
                 raise RuntimeError("can't replace a None gradient with a non-None value")
-            check_result(result, grad)
+            check_result(result, grad, getattr(hook, "__name__", "<unknown>"))
             grad = result
     return grad
 
 
-def check_result(result: Any, grad: Tensor) -> None:
+def check_result(result: Any, grad: Tensor, name: str) -> None:
     """Raise if a hook's result cannot replace the gradient."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if result.dtype is not grad.dtype:
         raise RuntimeError(
-            f"hook '<hook>' has changed the type of value (was {grad.type()} got {result.type()})"
+            f"hook '{name}' has changed the type of value (was {grad.type()} got {result.type()})"
         )
     if result._size != grad._size:
-        raise RuntimeError("hook '<hook>' has changed the size of value")
+        raise RuntimeError(f"hook '{name}' has changed the size of value")

@@ -25,6 +25,23 @@ class Property:
     delete: Callable[[Tensor], None]
 
 
+IN_C = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "int64": "long int",
+    "int32": "int",
+    "int16": "short int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+"""How errors of PyTorch name the types of gradients."""
+
+
 # Reading and setting
 
 
@@ -58,8 +75,9 @@ def set_grad(self: Tensor, value: Tensor | None) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.dtype is not self.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{dtypes.DISPLAY[value.dtype.name]}' to "
-            f"a tensor with dtype '{dtypes.DISPLAY[self.dtype.name]}'"
+            f"attempting to assign a gradient with dtype '{IN_C.get(value.dtype.name)}' to a "
+            f"tensor with grad_dtype '{dtypes.DISPLAY[self.dtype.name]}'. The gradient must match "
+            "the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
     if value._size != self._size:
         raise RuntimeError(
