@@ -297,6 +297,74 @@ MISTAKES = {
 }
 
 
+def going_back(backward):
+    """A mistake of a Function: it goes back by a function of (library, gradient)."""
+
+    def call(lib):
+        class Mistaken(lib.autograd.Function):
+            @staticmethod
+            def forward(ctx, x, n):
+                return x * n
+
+            @staticmethod
+            def backward(ctx, grad):
+                return backward(lib, grad)
+
+        x = lib.ones(2, requires_grad=True)
+        Mistaken.apply(x, 3).sum().backward()
+        return x.grad
+
+    return call
+
+
+MISTAKES.update(
+    {
+        "backward gives a number": going_back(lambda lib, g: (3, None)),
+        "backward gives a list": going_back(lambda lib, g: ([g], None)),
+        "backward gives complex numbers": going_back(lambda lib, g: (g * 1j, None)),
+        "backward gives too many": going_back(lambda lib, g: (g, g)),
+        "backward gives too few": going_back(lambda lib, g: g),
+        "backward gives another shape": going_back(lambda lib, g: (lib.ones(3), None)),
+        "forward writes a leaf": lambda lib: written(lib),
+        "a second derivative of what has one": lambda lib: again(lib, lambda y: y.sum()),
+        "a second derivative behind it": lambda lib: again(lib, lambda y: y.pow(2).sum()),
+        "a node of a leaf": lambda lib: (
+            (lib.ones(2, requires_grad=True) * 2).grad_fn.next_functions[0][0].name()
+        ),
+    }
+)
+
+
+def written(lib):
+    class Double(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    Double.apply(lib.ones(2, requires_grad=True))
+
+
+def again(lib, loss):
+    once = lib.autograd.function.once_differentiable
+
+    class Square(lib.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        backward = staticmethod(once(lambda ctx, grad: grad * 2 * ctx.saved_tensors[0]))
+
+    x = lib.ones(2, requires_grad=True)
+    (g,) = lib.autograd.grad(loss(Square.apply(x)), x, create_graph=True)
+    return lib.autograd.grad(g.sum(), x)
+
+
 def hooked(lib, hook):
     y = lib.ones(2, requires_grad=True) * 2
     y.register_hook(hook)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,9 +13,9 @@ from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
-from .state import alias, count_write, edge_of, needs, open_levels, set_node, version_of
+from .state import alias, count_write, edge_of, needs, node_of, open_levels, set_node, version_of
 from .tangents import OFF, Level, follows, hidden, keep, suited, tangent_of, top_level, write
-from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
+from .views import FUNCTION, LEAF, SEVERAL, check_write, note_view, rebase
 
 
 class Context(Node):
@@ -126,7 +125,7 @@ class Context(Node):
                 result.append(self.checked(part, k, len(result)))
             elif part is not None:
                 raise RuntimeError(
-                    f"function {self.name()} returned a gradient different from None at position "
+                    f"function {self.name()} returned a gradient different than None at position "
                     f"{k + 1}, but the corresponding forward input was not a Variable"
                 )
         return result
@@ -134,12 +133,12 @@ class Context(Node):
     def checked(self, grad: Any, argument: int, place: int) -> Tensor | None:
         """The gradient of an argument, reduced to its shape and cast to its type.
 
-        place: the index of its edge.  Raises TypeError or RuntimeError if that is impossible.
+        place: the index of its edge.  Raises RuntimeError if that is impossible.
         """
         if grad is None or self.edges[place] is None:
             return None
         if not isinstance(grad, Tensor):
-            raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+            raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
         size, dtype = self.fits[place]
         if grad._size != size:
             if not expands(size, grad._size):
@@ -150,7 +149,11 @@ class Context(Node):
             grad = functions.sum_to_size(grad, list(size))
         if grad.dtype is not dtype:
             if grad.dtype.kind == "c" and dtype.kind != "c":
-                grad = functions.real(grad)
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false.  (Could this error message be "
+                    "improved?  If so, please report an enhancement request to PyTorch.)"
+                )
             grad = functions.to(grad, dtype)
         return grad
 
@@ -271,7 +274,8 @@ class Function:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
-            "new-style autograd function with static forward method."
+            "new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
 
@@ -510,6 +514,8 @@ def connected(
     if is_dirty:
         if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
             raise RuntimeError(SEVERAL_WITH_VIEW)
+        if part._requires_grad and node_of(part) is None:
+            raise RuntimeError(LEAF.replace("is being", "has been"))
         check_write(part, True)
         rebase(part, ctx, k)
         return part
@@ -550,43 +556,3 @@ def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
         else:
             saved.append(Saved(t))
     ctx.saved, ctx.saved_inputs = saved, ()
-
-
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward as not differentiable: differentiating it raises RuntimeError."""
-
-    @functools.wraps(backward)
-    def run(ctx: Any, *grads: Any) -> Any:
-        was = mode.turn(False)
-        try:
-            made = backward(ctx, *grads)
-        finally:
-            mode.turn(was)
-        if not (was and any(isinstance(g, Tensor) and needs(g) for g in grads)):
-            return made
-        parts = made if isinstance(made, tuple) else (made,)
-        edges = [edge_of(g) for g in grads if isinstance(g, Tensor)]
-        node = Refusal(edges, len(parts))
-        again = []
-        for k, part in enumerate(parts):
-            if isinstance(part, Tensor):
-                part = alias(part)
-                set_node(part, node, k)
-            again.append(part)
-        return tuple(again) if isinstance(made, tuple) else again[0]
-
-    return run
-
-
-class Refusal(Node):
-    """The node of a backward marked with once_differentiable: its own backward raises."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        return "torch::autograd::Error"
-
-    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
