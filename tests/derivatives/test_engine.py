@@ -386,3 +386,30 @@ def test_the_type_of_an_assigned_gradient_is_named(name):
             return str(error).partition(" You can set")[0]
 
     check(call)
+
+
+NAMED = {
+    "a power": lambda lib, x, y: x**2,
+    "a power of a tensor": lambda lib, x, y: x**y,
+    "a number to a power": lambda lib, x, y: 2**x,
+    "a difference": lambda lib, x, y: 1 - x,
+    "a variance": lambda lib, x, y: x.var(0),
+    "a maximum": lambda lib, x, y: x.max(0)[0],
+    "all of it": lambda lib, x, y: x.max(),
+    "limits": lambda lib, x, y: x.clamp(0, 1),
+    "limits that are tensors": lambda lib, x, y: x.clamp(y, y),
+    "a mask": lambda lib, x, y: x.masked_fill(x > 0, y.sum()),
+    "a remainder": lambda lib, x, y: x.remainder(y),
+    "digits": lambda lib, x, y: lib.nn.functional.avg_pool2d(x[None], 2),
+    "digits and letters": lambda lib, x, y: x.log1p(),
+}
+
+
+@pytest.mark.parametrize("name", NAMED)
+def test_nodes_have_the_names_of_pytorch(name):
+    def call(lib):
+        x, y = (lib.ones(2, 2, requires_grad=True) for _ in range(2))
+        node = NAMED[name](lib, x, y).grad_fn
+        return node.name(), type(node).__name__
+
+    check(call)
