@@ -102,8 +102,11 @@ def _is_fwd_grad_enabled() -> bool:
 
 
 def level_of(level: int | None) -> tangents.Level | None:
-    if level is None:
-        return entered[-1] if entered else None
+    """The level of a number; by default the last one, which `func.jvp` or `gradcheck` may have
+    opened."""
+    if level is None or level == 0 and not entered:
+        found = entered or tangents.visible()
+        return found[-1] if found else None
     return entered[level] if 0 <= level < len(entered) else None
 
 

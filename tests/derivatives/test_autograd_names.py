@@ -305,6 +305,20 @@ def test_anomalies_are_told_with_the_place_of_the_call():
     assert any("test_autograd_names" in str(w.message) for w in told)
 
 
+def test_anomalies_are_printed_where_warnings_are_errors(capsys):
+    x = leaf(1.0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Anomaly Detection")
+        with detect_anomaly():
+            y = x * 2
+            z = y**2
+            y += 1
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                z.sum().backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err
+
+
 def test_tensors_of_inference_mode_stay_out_of_graphs():
     with scriptlang.inference_mode():
         x = scriptlang.ones(2) * 2

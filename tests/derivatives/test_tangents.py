@@ -156,3 +156,27 @@ def test_hessian_of_autograd_functional_goes_forward_over_backward():
         )  # fmt: skip
 
     check(call)
+
+
+def test_duals_are_seen_in_levels_that_others_opened():
+    def unpacked(lib, x):
+        primal, tangent = lib.autograd.forward_ad.unpack_dual(x)
+        return lib.autograd.forward_ad.make_dual(primal, tangent * 2)
+
+    def jvp(lib):
+        x, v = lib.tensor([1.0, 2.0]), lib.tensor([3.0, 4.0])
+        return lib.func.jvp(lambda t: unpacked(lib, t).sum(), (x,), (v,))
+
+    def checked(lib):
+        def wrong(x):
+            is_dual = lib.autograd.forward_ad.unpack_dual(x).tangent is not None
+            return (unpacked(lib, x) if is_dual else x) * 1
+
+        x = lib.ones(2, dtype=lib.float64, requires_grad=True)
+        try:
+            return lib.autograd.gradcheck(wrong, (x,), check_forward_ad=True)
+        except RuntimeError as error:
+            return str(error).splitlines()[0]
+
+    check(jvp)
+    assert "forward mode mismatch" in check(checked)
