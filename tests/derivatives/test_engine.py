@@ -413,3 +413,53 @@ def test_nodes_have_the_names_of_pytorch(name):
         return node.name(), type(node).__name__
 
     check(call)
+
+
+HOOKED = {
+    "all": lambda gs: tuple(None if g is None else g * 5 for g in gs),
+    "none": lambda gs: None,
+    "one more": lambda gs: (gs[0] * 2, gs[0]),
+    "too few": lambda gs: (),
+    "a number": lambda gs: 3,
+    "a list": lambda gs: [gs[0]],
+    "a tensor": lambda gs: gs[0] * 3,
+}
+
+
+@pytest.mark.parametrize("name", HOOKED)
+def test_what_hooks_of_nodes_may_give(name):
+    def call(lib, registers):
+        x = lib.ones(2, requires_grad=True)
+        y = x.exp()
+        getattr(y.grad_fn, registers)(lambda *gradients: HOOKED[name](gradients[0]))
+        (y * 0 + x.detach()).sum().backward()
+        return x.grad
+
+    for registers in ("register_hook", "register_prehook"):
+        check(lambda lib, registers=registers: call(lib, registers))
+
+
+def test_leaves_get_their_gradients_in_the_order_of_the_arguments():
+    def call(lib):
+        told = []
+        leaves = [lib.tensor(float(k), requires_grad=True) for k in range(1, 4)]
+        for k, x in enumerate(leaves):
+            x.register_hook(lambda g, k=k: told.append(k))
+        lib.autograd.graph.register_multi_grad_hook(
+            leaves, lambda g: told.append("any"), mode="any"
+        )
+        lib.stack(leaves).sum().backward()
+        (leaves[0] * leaves[1]).backward()
+        return tuple(told)
+
+    check(call)
+
+
+def test_a_hook_of_several_tensors_takes_those_that_require_gradients():
+    def call(lib):
+        try:
+            lib.autograd.graph.register_multi_grad_hook((lib.ones(2),), print)
+        except AssertionError as error:
+            return str(error)
+
+    check(call)

@@ -110,7 +110,10 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    together = Together([get_gradient_edge(t).node for t in tensors], fn)
+    edges = [edge_of(t) for t in tensors]
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set")
+    together = Together([edge[0] for edge in edges if edge is not None], fn)
     if mode == "any":
         return Handles([register_hook(t, together.take_first) for t in tensors])
 

@@ -123,6 +123,21 @@ def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) 
     return grad
 
 
+def gradients_of(result: Any, count: int, hook: Callable[..., Any]) -> list[Any]:
+    """What a hook of a node gives in place of so many gradients.
+
+    More may be given if they are None: operators on numbers have an input less than PyTorch's.
+    """
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) < count or any(g is not None for g in result[count:]):
+        raise RuntimeError(
+            f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of "
+            f"values (got {len(result)}, but expected {count})"
+        )
+    return list(result[:count])
+
+
 def check_result(result: Any, grad: Tensor, name: str) -> None:
     """Raise if a hook's result cannot replace the gradient."""
     if not isinstance(result, Tensor):

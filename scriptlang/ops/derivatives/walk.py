@@ -12,7 +12,7 @@ from ...tensors import Tensor
 from ..calling.current import mode
 from .accumulate import accumulate
 from .anomaly import check, tell
-from .hooks import run_hooks
+from .hooks import gradients_of, run_hooks
 from .nodes import AccumulateGrad, Node
 from .slices import CopySlices
 from .state import Edge
@@ -60,6 +60,7 @@ class Walk:
         self.waiting = self.count([node for node, _ in roots])
         self.useful = None if inputs is None else self.find_useful()
         self.heap: list[tuple[int, int, Node]] = []
+        self.pushed = 0
         for (node, number), grad in zip(roots, grads):
             self.add(node, number, grad)
         for node in dict.fromkeys(node for node, _ in roots):
@@ -100,7 +101,8 @@ class Walk:
         return useful
 
     def push(self, node: Node) -> None:
-        heapq.heappush(self.heap, (-node.number, id(node), node))
+        self.pushed += 1  # of leaves, which have one number, those that are ready first run first
+        heapq.heappush(self.heap, (-node.number, self.pushed, node))
 
     def add(self, node: Node, number: int, grad: Tensor | None) -> None:
         """Add a gradient to those of an output of a node."""
@@ -233,7 +235,7 @@ class Walk:
             for hook in list(node.before.values()):
                 result = hook(tuple(grads))
                 if result is not None:
-                    grads[:] = result if isinstance(result, tuple) else [result]
+                    grads[:] = gradients_of(result, len(grads), hook)
 
     def apply(self, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
@@ -254,7 +256,7 @@ class Walk:
             for hook in list(node.after.values()):
                 result = hook(tuple(made), tuple(grads))
                 if result is not None:
-                    made = list(result) if isinstance(result, (tuple, list)) else [result]
+                    made = gradients_of(result, len(made), hook)
         if not self.keeps:
             if node in self.steps or isinstance(node, CopySlices) and node.step in self.waiting:
                 self.late.append(node)
