@@ -6,13 +6,16 @@ that programs may do, such as branch on values, but it takes the time of that ma
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import wraps
 from typing import Any
 
 from .ops.calling import functions
 from .tensor_types import get_rng_state, set_rng_state
 from .tensors import Tensor
+from .transform_checks import transforming
+from .trees import flat, is_container, keys, like, mapped, spec
 
 RANDOMNESS = ("error", "different", "same")
 
@@ -37,6 +40,7 @@ def vmap(
     Raises ValueError if the arguments do not fit `in_dims` or each other.
     """
     check_randomness(randomness)
+    check_out_dims(out_dims, getattr(func, "__name__", repr(func)))
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
     name = getattr(func, "__name__", repr(func))
@@ -54,21 +58,44 @@ def vmap(
                 f"sizes {sizes} for the mapped dimension"
             )
         results = []
-        start = get_rng_state()
+        random = Randomness(randomness)
         for i in range(max(sizes[0], 1)):  # an empty batch runs on zeros, to find the shape
-            if randomness == "same":
-                set_rng_state(start)
             given = [picked(a, d, i if sizes[0] else None) for a, d in zip(args, dims)]
-            results.append(func(*given, **kwargs))
-            if randomness == "error" and not functions.equal(start, get_rng_state()):
-                raise RuntimeError(
-                    "vmap: called random operation while in randomness error mode. Please either "
-                    "use the 'same' or 'different' randomness flags on vmap or perform the "
-                    "randomness operation out of vmap"
-                )
+            with transforming(), random.call():
+                results.append(func(*given, **kwargs))
         return stacked(results, places(results[0], out_dims, name), sizes[0], name)
 
     return run
+
+
+class Randomness:
+    """What calls for the examples of a batch do to random numbers: a value of RANDOMNESS."""
+
+    def __init__(self, kind: str) -> None:
+        self.kind, self.start = kind, get_rng_state()
+
+    @contextmanager
+    def call(self) -> Iterator[None]:
+        """A context for one call.  Raises RuntimeError if it draws numbers that it must not."""
+        if self.kind == "same":
+            set_rng_state(self.start)
+        yield
+        if self.kind == "error" and not functions.equal(self.start, get_rng_state()):
+            raise RuntimeError(
+                "vmap: called random operation while in randomness error mode. Please either use "
+                "the 'same' or 'different' randomness flags on vmap or perform the randomness "
+                "operation out of vmap"
+            )
+
+
+def check_out_dims(out_dims: Any, name: str) -> None:
+    for dim in flat(out_dims):
+        if dim is not None and not isinstance(dim, int):
+            raise ValueError(
+                f"vmap({name}, ..., out_dims={out_dims}): `out_dims` must be an int, None or a "
+                "python collection of ints representing where in the outputs the vmapped dimension "
+                "should appear."
+            )
 
 
 def check_randomness(randomness: str) -> None:
@@ -92,25 +119,39 @@ def dims_of(args: tuple[Any, ...], in_dims: Any, name: str) -> list[Any]:
             f"{where}: expected `in_dims` to be int or a (potentially nested) tuple matching the "
             f"structure of inputs, got: {type(in_dims)}."
         )
-    given = (in_dims,) * len(args) if isinstance(in_dims, int) else in_dims
-    if len(given) != len(args):
+    given = spread(args, in_dims)
+    if given is None:
         raise ValueError(
-            f"{where}: in_dims is not compatible with the structure of `inputs`: it is for "
-            f"{len(given)} arguments, and {len(args)} are given."
+            f"{where}: in_dims is not compatible with the structure of `inputs`. in_dims has "
+            f"structure {spec(in_dims)} but inputs has structure {spec(args)}."
         )
-    return [spread(a, d, where) for a, d in zip(args, given)]
+    for value, dim in pairs(args, given):
+        check_dim(value, dim, where)
+    return list(given)
 
 
-def spread(value: Any, dim: Any, where: str) -> Any:
-    """`dim` in the structure of a value, checked against its tensors."""
-    if isinstance(value, (list, tuple, dict)):
-        if dim is None or isinstance(dim, int):
-            dim = like(value, lambda key: dim)
-        if type(dim) is not type(value) or keys(dim) != keys(value):
-            raise ValueError(f"{where}: in_dims is not compatible with the structure of `inputs`.")
-        return like(value, lambda key: spread(value[key], dim[key], where))
-    if dim is None:
+def spread(value: Any, dims: Any) -> Any:
+    """`dims` in the structure of a value, of which it may be the outer part; None if it is not.
+
+    One dim for a container is that of all its leaves.
+    """
+    if not is_container(dims):
+        return mapped(value, lambda leaf: dims) if is_container(value) else (dims,)
+    if type(dims) is not type(value) or keys(dims) != keys(value):
         return None
+    made = {}
+    for key in keys(value):
+        below = spread(value[key], dims[key])
+        if below is None:
+            return None
+        made[key] = below if is_container(value[key]) else below[0]
+    return like(value, lambda key: made[key])
+
+
+def check_dim(value: Any, dim: Any, where: str) -> None:
+    """Raise ValueError if a leaf has no such dimension."""
+    if dim is None:
+        return
     if not isinstance(dim, int):
         raise ValueError(
             f"{where}: Got in_dim={dim} for an input but in_dim must be either an integer "
@@ -127,31 +168,18 @@ def spread(value: Any, dim: Any, where: str) -> Any:
             f"dimensionality {value.dim()} so expected in_dim to satisfy -{value.dim()} <= in_dim "
             f"< {value.dim()}."
         )
-    return dim
-
-
-def keys(value: Any) -> list[Any]:
-    return list(value) if isinstance(value, dict) else list(range(len(value)))
-
-
-def like(value: Any, part: Callable[[Any], Any]) -> Any:
-    """A container of the same kind, with part(key) in each position."""
-    if isinstance(value, dict):
-        return {key: part(key) for key in value}
-    parts = [part(key) for key in range(len(value))]
-    return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
 
 
 def pairs(value: Any, dim: Any) -> list[tuple[Any, Any]]:
     """The (leaf, batch dimension) pairs of all leaves of a value."""
-    if isinstance(value, (list, tuple, dict)):
+    if is_container(value):
         return [pair for key in keys(value) for pair in pairs(value[key], dim[key])]
     return [(value, dim)]
 
 
 def picked(value: Any, dim: Any, i: int | None) -> Any:
     """Example i of a mapped value; zeros of an example's shape if i is None."""
-    if isinstance(value, (list, tuple, dict)):
+    if is_container(value):
         return like(value, lambda key: picked(value[key], dim[key], i))
     if dim is None:
         return value
@@ -164,22 +192,22 @@ def picked(value: Any, dim: Any, i: int | None) -> Any:
 
 def places(result: Any, out_dims: Any, name: str) -> Any:
     """`out_dims` in the structure of a result."""
-    if isinstance(out_dims, int) or out_dims is None:
-        if not isinstance(result, (list, tuple, dict)):
-            return out_dims
-        return like(result, lambda key: places(result[key], out_dims, name))
-    if not isinstance(result, (list, tuple, dict)) or keys(result) != keys(out_dims):
+    if isinstance(result, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1:
+        return out_dims[0]  # as in PyTorch
+    made = spread((result,), (out_dims,))
+    if made is None:
         raise ValueError(
             f"vmap({name}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible with "
-            "the structure of `outputs`."
+            f"the structure of `outputs`. out_dims has structure {spec(out_dims)} but outputs has "
+            f"structure {spec(result)}."
         )
-    return like(result, lambda key: places(result[key], out_dims[key], name))
+    return made[0]
 
 
 def stacked(results: list[Any], dim: Any, size: int, name: str) -> Any:
     """The results of the calls, stacked in dimension `dim`."""
     first = results[0]
-    if isinstance(first, (list, tuple, dict)):
+    if is_container(first):
         return like(first, lambda key: stacked([r[key] for r in results], dim[key], size, name))
     if dim is None:
         return results[-1]

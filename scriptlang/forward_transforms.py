@@ -6,12 +6,12 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from .batching import check_randomness
+from .batching import Randomness, check_randomness
 from .grad_mode import enable_grad
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.forward import entered
-from .ops.derivatives.state import needs
+from .ops.derivatives.state import needs, required, version_of
 from .ops.derivatives.tangents import Level, dual, plain, primal_of, suited, tangent_of
 from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
 from .tensors import Tensor
@@ -20,12 +20,11 @@ from .transform_checks import (
     check_inputs,
     check_outputs,
     check_real,
-    filled,
-    flat,
-    form,
     places_of,
     split_aux,
+    transforming,
 )
+from .trees import filled, flat, mapped, spec
 
 
 def jvp(
@@ -45,17 +44,17 @@ def jvp(
         raise RuntimeError(
             f"{JVP}: Expected primals to be a tuple. E.g. it should be valid to call f(*primals)."
         )
-    if form(primals) != form(tangents):
+    if spec(primals) != spec(tangents):
         raise RuntimeError(
             f"{JVP}: Expected primals and tangents to have the same python structure. For example, "
             "if primals is a tuple of 3 tensors, tangents also must be. Got primals with structure "
-            f"{form(primals)} and tangents with structure {form(tangents)}"
+            f"{spec(primals)} and tangents with structure {spec(tangents)}"
         )
     check_inputs(flat(primals))
     for t in flat(tangents):
         if not isinstance(t, Tensor):
             raise RuntimeError(f"{JVP}: Expected tangents to only contain Tensors, got {type(t)}")
-    with entered() as level:
+    with transforming(), entered() as level:
         given = iter(flat(tangents))
         args = tuple(with_tangents(x, given, level) for x in primals)
         output, aux = split_aux(func(*args), has_aux, JVP)
@@ -82,17 +81,13 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         output = func(*args)
         check_outputs(output, JVP)
         outputs = [y for y in flat(output) if needs(y)]
-        weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+        weights = [required(functions.ones_like(y.detach())) for y in outputs]
         back = by_leaves(outputs, leaves, weights, True)
     records = keeps and is_followed(flat(output), leaves)
 
     def push(*tangents: Any) -> Any:
-        if form(primals) != form(tangents):
-            raise RuntimeError(
-                f"the tangents have another structure than the primals: {form(tangents)}, not "
-                f"{form(primals)}"
-            )
-        given = [suited(x, t) for x, t in zip(flat(primals), flat(tangents))]
+        given = flat(tangents)
+        check_tangents(primals, tangents)
         chosen = [(g, t) for g, t in zip(back, given) if needs(g)]
         with enable_grad():
             wants = records or any(map(needs, given))
@@ -103,6 +98,22 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return filled(output, iter(made))
 
     return output if records else filled(output, map(plain, flat(output))), push
+
+
+def check_tangents(primals: Any, tangents: Any) -> None:
+    """Raise RuntimeError if tangents do not fit those that a function was linearized at."""
+    if spec(primals) != spec(tangents):
+        raise RuntimeError(
+            f"Expected the tangents {spec(tangents)} to have the same argspec as the primals "
+            f"{spec(primals)}"
+        )
+    for k, (x, t) in enumerate(zip(flat(primals), flat(tangents))):
+        for what, wanted, found in (("shape", x.shape, t.shape), ("dtype", x.dtype, t.dtype)):
+            if wanted != found:
+                raise RuntimeError(
+                    f"tangent:{k} with {what} {found} in flattened pytree doesn't match the {what} "
+                    f"{wanted} of the corresponding primal."
+                )
 
 
 def with_tangents(value: Any, given: Any, level: Level) -> Any:
@@ -119,13 +130,7 @@ def apart(output: Any, found: list[Tensor | None], level: Level) -> tuple[Any, A
 
 def without(value: Any, level: Level) -> Any:
     """A value in which tensors have no tangents of a level."""
-    if isinstance(value, Tensor):
-        return primal_of(value, level)
-    if isinstance(value, dict):
-        return {k: without(v, level) for k, v in value.items()}
-    if isinstance(value, (list, tuple)) and not hasattr(value, "_fields"):
-        return type(value)(without(v, level) for v in value)
-    return value
+    return mapped(value, lambda leaf: primal_of(leaf, level) if isinstance(leaf, Tensor) else leaf)
 
 
 def jacfwd(
@@ -137,8 +142,7 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Like `jacrev`, but column by column, which is better for more results than arguments.
 
-    The function is called for each element of the arguments.  randomness: as that of `vmap`; here
-    each call draws numbers of its own.
+    The function is called for each element of the arguments.  randomness: as that of `vmap`.
     """
     check_randomness(randomness)
 
@@ -149,7 +153,7 @@ def jacfwd(
         inputs = flat(structure)
         check_real(inputs, "jacfwd", "inputs")
         check_inputs(inputs)
-        columns = Columns(func, args, kwargs, places, inputs, has_aux)
+        columns = Columns(func, args, kwargs, places, inputs, has_aux, randomness)
         return columns.assembled(isinstance(argnums, int))
 
     return run
@@ -158,7 +162,8 @@ def jacfwd(
 class Columns:
     """A Jacobian column by column: each is a call in forward mode.
 
-    output, aux: what the last call gave.
+    output, aux: what the last call gave. originals: the arguments as they were; if a call writes
+    the arguments, the next ones get copies of these.
     """
 
     def __init__(
@@ -169,23 +174,29 @@ class Columns:
         places: list[int],
         inputs: list[Tensor],
         has_aux: bool,
+        randomness: str,
     ) -> None:
+        self.random = Randomness(randomness)
         self.func, self.args, self.kwargs = func, args, kwargs
         self.places, self.inputs, self.has_aux = places, inputs, has_aux
+        self.given = inputs
         self.output: Any = None
         self.aux: list[Any] = []
+        several = sum(x.numel() for x in inputs) > 1
+        self.originals = [functions.clone(x) for x in inputs] if several else []
 
     def column(self, k: int, unit: Tensor | None) -> list[Tensor]:
         """The derivatives of the results in the direction `unit` of input k."""
-        with entered() as level:
+        with transforming(), entered() as level:
             made = iter(
                 dual(x, level, unit.reshape(x.shape)) if i == k and unit is not None else x
-                for i, x in enumerate(self.inputs)
+                for i, x in enumerate(self.given)
             )
             given = list(self.args)
             for place in self.places:
                 given[place] = filled(self.args[place], made)
-            result = self.func(*given, **self.kwargs)
+            with self.random.call():
+                result = self.func(*given, **self.kwargs)
             output, aux = split_aux(result, self.has_aux, JVP)
             check_outputs(output, JVP)
             check_real(flat(output), "jacfwd", "outputs")
@@ -195,10 +206,13 @@ class Columns:
             return flat(tangents)
 
     def assembled(self, is_single: bool) -> Any:
-        columns: list[list[list[Tensor]]] = []
+        columns: list[list[list[Tensor]]] = [[] for _ in self.inputs]
+        versions = [version_of(x) for x in self.inputs]
         for k, x in enumerate(self.inputs):
-            units = functions.eye(x.numel(), dtype=x.dtype).unbind(0)
-            columns.append([self.column(k, unit) for unit in units])
+            for unit in functions.eye(x.numel(), dtype=x.dtype).unbind(0):
+                columns[k].append(self.column(k, unit))
+                if versions != [version_of(x) for x in self.inputs]:
+                    self.given = [functions.clone(x) for x in self.originals]
         if not any(columns):
             self.column(0, None)
         rows = [

@@ -12,7 +12,7 @@ func.functional_call(m, parameters, args)   a module with other parameters
 
 from .batching import vmap
 from .forward_transforms import jacfwd, jvp, linearize
-from .nn.stateless import functional_call, stack_module_state
+from .nn.stateless import functional_call, replace_all_batch_norm_modules_, stack_module_state
 from .reverse_transforms import grad, grad_and_value, hessian, jacrev, vjp
 
 __all__ = [
@@ -24,6 +24,7 @@ __all__ = [
     "jacrev",
     "jvp",
     "linearize",
+    "replace_all_batch_norm_modules_",
     "stack_module_state",
     "vjp",
     "vmap",

@@ -6,6 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Generator
+from threading import local
 from typing import Any, TypeVar, overload
 
 from .ops.calling.current import calls, mode
@@ -15,8 +16,10 @@ __all__ = [
     "inference_mode",
     "is_grad_enabled",
     "is_inference_mode_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 
@@ -189,3 +192,34 @@ class set_grad_enabled(_Mode):
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.turn(self.before)
+
+
+class set_multithreading_enabled:
+    """A context, also a call, that allows threads to a backward pass, or does not.
+
+    It changes nothing but what `is_multithreading_enabled` says: a pass runs in the thread that
+    asks for it, as no other device has threads of its own.
+    """
+
+    def __init__(self, mode: bool) -> None:
+        self.previous, threads.allowed = threads.allowed, mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
+        threads.allowed = self.previous
+
+
+class Threads(local):
+    """What the thread has said."""
+
+    allowed = True
+
+
+threads = Threads()
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether a backward pass may use threads, as `set_multithreading_enabled` says."""
+    return threads.allowed

@@ -17,7 +17,7 @@ from .ops.calling.current import mode
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.nodes import AccumulateGrad
 from .ops.derivatives.recorder import activate
-from .ops.derivatives.state import alias, edge_of, needs, open_levels
+from .ops.derivatives.state import alias, edge_of, needs, open_levels, required
 from .ops.derivatives.tangents import carry, plain
 from .tensors import Tensor
 from .transform_checks import (
@@ -25,13 +25,11 @@ from .transform_checks import (
     VJP,
     check_outputs,
     check_real,
-    filled,
-    flat,
-    form,
     places_of,
-    shaped,
     split_aux,
+    transforming,
 )
+from .trees import filled, flat, mapped, shown, spec
 
 
 def grad(
@@ -61,7 +59,7 @@ def grad_and_value(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = places_of(argnums, len(args))
         keeps = mode.enabled
-        with enable_grad():
+        with transforming(is_reverse=True), enable_grad():
             args, leaves = with_leaves(args, places)
             output, aux = split_aux(func(*args, **kwargs), has_aux, GRAD)
             check_number(output)
@@ -101,23 +99,20 @@ def with_leaves(args: tuple[Any, ...], places: list[int]) -> tuple[tuple[Any, ..
 
 
 def fresh(value: Any, leaves: list[Tensor]) -> Any:
-    if isinstance(value, Tensor):
-        made = functions.alias(value) if needs(value) else new_leaf(value)
-        leaves.append(made)
-        return made
-    if isinstance(value, dict):
-        return {k: fresh(v, leaves) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        parts = [fresh(v, leaves) for v in value]
-        return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
-    raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+    def part(tensor: Any) -> Tensor:
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(tensor)}")
+        leaves.append(functions.alias(tensor) if needs(tensor) else new_leaf(tensor))
+        return leaves[-1]
+
+    return mapped(value, part)
 
 
 def new_leaf(tensor: Tensor) -> Tensor:
     made = alias(tensor)
     if open_levels:
         carry(tensor, made)
-    return made.requires_grad_()
+    return required(made)
 
 
 def is_followed(outputs: list[Any], leaves: list[Any]) -> bool:
@@ -165,19 +160,20 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
 
     has_aux: `func` returns a pair (output, aux), and the result is (output, pullback, aux)."""
     keeps = mode.enabled
-    with enable_grad():
+    with transforming(is_reverse=True), enable_grad():
         args, leaves = with_leaves(primals, list(range(len(primals))))
         output, aux = split_aux(func(*args), has_aux, VJP)
         check_outputs(output, VJP)
     follows = is_followed(flat(output), leaves)
 
-    def back(*given: Any) -> tuple[Any, ...]:
-        cotangents = given[0] if len(given) == 1 else given
-        if form(cotangents) != form(output):
+    def back(
+        cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None
+    ) -> tuple[Any, ...]:
+        if spec(cotangents) != spec(output):
             raise RuntimeError(
                 "Expected pytree structure of cotangents to be the same as pytree structure of "
-                f"outputs to the function. cotangents: {form(cotangents)}, primal output: "
-                f"{form(output)}"
+                f"outputs to the function. cotangents: {shown(cotangents)}, primal output: "
+                f"{shown(output)}"
             )
         chosen = flat(cotangents)
         records = mode.enabled and (follows or any(map(needs, chosen)))
@@ -210,7 +206,7 @@ def jacrev(
     def run(*args: Any, **kwargs: Any) -> Any:
         places = places_of(argnums, len(args))
         keeps = mode.enabled
-        with enable_grad():
+        with transforming(is_reverse=True), enable_grad():
             made, leaves = with_leaves(args, places)
             check_real(leaves, "jacrev", "inputs")
             output, aux = split_aux(func(*made, **kwargs), has_aux, VJP)
@@ -233,7 +229,7 @@ def assembled(
         found = iter(row)
         filled_parts = tuple(filled(part, found) for part in structure)
         parts.append(filled_parts[0] if is_single else filled_parts)
-    whole = parts[0] if isinstance(output, Tensor) else shaped(output, iter(parts))
+    whole = filled(output, iter(parts))
     return (whole, *aux) if aux else whole
 
 

@@ -85,6 +85,7 @@ DERIVED_METHODS = (
     "register_hook",
     "register_post_accumulate_grad_hook",
     "requires_grad_",
+    "_require",
     "retain_grad",
     "_is_view",
     "_refuse_numpy",

@@ -6,6 +6,7 @@ from typing import Any
 
 from . import dtypes
 from .ops.calling import options
+from .ops.calling.creation import requiring
 from .ops.calling.eager import as_tensor, chosen_dtype
 from .ops.calling.tensor_methods import constructed
 from .ops.shared.generator import Generator, default_generator
@@ -96,7 +97,7 @@ def asarray(
         options.device_argument(device)
     made = as_tensor(obj, dtype=dtype)
     made = made.clone() if copy else made
-    return made.requires_grad_() if requires_grad else made
+    return requiring(made) if requires_grad else made
 
 
 def frombuffer(
@@ -106,8 +107,7 @@ def frombuffer(
     import numpy as np
 
     made = from_numpy(np.frombuffer(buffer, chosen_dtype("frombuffer", dtype).numpy, count, offset))
-    made.requires_grad_(requires_grad)
-    return made
+    return requiring(made) if requires_grad else made
 
 
 def typename(obj: Any) -> str:

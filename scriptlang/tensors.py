@@ -303,7 +303,11 @@ class Tensor(Operators):
 
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
-        self.requires_grad_(value)
+        self._require(value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad cannot be deleted")
 
     def cpu(self, memory_format: int = 1) -> Tensor:
         """The tensor itself, unless another memory format is wanted."""

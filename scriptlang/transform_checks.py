@@ -1,11 +1,15 @@
-"""What the transforms of scriptlang.func check of arguments and results, and nested containers."""
+"""What the transforms of scriptlang.func check of arguments and results, and refuse inside."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from .ops.calling.current import mode
+from .ops.derivatives.saved import disable_saved_tensors_hooks
 from .tensors import Tensor
+from .trees import flat
 
 JVP = "jvp(f, primals, tangents)"
 VJP = "vjp(f, *primals)"
@@ -57,6 +61,11 @@ def check_outputs(output: Any, name: str) -> None:
                 f"{name}: expected f(*primals) to return only tensors, got unsupported type "
                 f"{type(y)}"
             )
+        if name == VJP and y.dtype.kind not in "fc":
+            raise RuntimeError(
+                "vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got "
+                f"Tensor with dtype torch.{y.dtype.name}"
+            )
 
 
 def check_real(tensors: Sequence[Any], name: str, what: str) -> None:
@@ -80,39 +89,21 @@ def check_inputs(values: list[Any]) -> None:
             raise ValueError(f"Expected primal to be floating point or complex, but got: {x.dtype}")
 
 
-def flat(value: Any) -> list[Any]:
-    """What containers hold, those inside of others included."""
-    if isinstance(value, dict):
-        value = value.values()
-    elif not isinstance(value, (list, tuple)):
-        return [value]
-    return [t for v in value for t in flat(v)]
+HOOKS = (
+    "torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an "
+    "issue with your use case."
+)
 
 
-def filled(structure: Any, found: Any) -> Any:
-    """What an iterator gives, in the structure of a value."""
-    if isinstance(structure, Tensor):
-        return next(found)
-    if isinstance(structure, dict):
-        return {k: filled(v, found) for k, v in structure.items()}
-    parts = [filled(v, found) for v in structure]
-    return type(structure)(*parts) if hasattr(structure, "_fields") else type(structure)(parts)
+@contextmanager
+def transforming(is_reverse: bool = False) -> Iterator[None]:
+    """A context in which a transform runs the function of a user.
 
-
-def form(value: Any) -> Any:
-    """How containers are nested in a value; what is in them is "*"."""
-    if isinstance(value, dict):
-        return {k: form(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return type(value)(form(v) for v in value)
-    return "*"
-
-
-def shaped(output: Any, parts: Any) -> Any:
-    """The blocks in the structure of the function's result."""
-    if isinstance(output, Tensor):
-        return next(parts)
-    if isinstance(output, dict):
-        return {k: shaped(v, parts) for k, v in output.items()}
-    made = [shaped(v, parts) for v in output]
-    return made if isinstance(output, list) else tuple(made)
+    What PyTorch refuses there is refused; hooks of saved tensors by those that go backward alone.
+    """
+    with disable_saved_tensors_hooks(HOOKS) if is_reverse else nullcontext():
+        mode.transforms += 1
+        try:
+            yield
+        finally:
+            mode.transforms -= 1

@@ -86,6 +86,7 @@ LAYERS = (
         "forward_transforms",
         "reverse_transforms",
         "transform_checks",
+        "trees",
         "library",
         "optim",
         "jit",

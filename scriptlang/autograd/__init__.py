@@ -5,7 +5,15 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..grad_mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
+from ..grad_mode import (
+    enable_grad,
+    inference_mode,
+    is_grad_enabled,
+    is_multithreading_enabled,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 from ..ops.derivatives.api import backward, grad
 from ..ops.derivatives.function import Function
 from .anomaly_mode import detect_anomaly, set_detect_anomaly
@@ -24,9 +32,11 @@ __all__ = [
     "gradgradcheck",
     "inference_mode",
     "is_grad_enabled",
+    "is_multithreading_enabled",
     "no_grad",
     "set_detect_anomaly",
     "set_grad_enabled",
+    "set_multithreading_enabled",
 ]
 
 PARTS = ("anomaly_mode", "forward_ad", "function", "functional", "grad_mode", "graph", "variable")

@@ -14,6 +14,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
+from ..ops.calling import current
 from ..ops.derivatives import forward, tangents
 from ..tensors import Tensor
 
@@ -82,9 +83,30 @@ class dual_level:
         return run
 
 
+class _set_fwd_grad_enabled:
+    """A context, also a call, that turns forward mode on or off: tangents are seen, or not."""
+
+    def __init__(self, mode: bool) -> None:
+        self.before = current.mode.below
+        current.mode.below = tangents.EVERY if mode else tangents.OFF
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *raised: Any) -> None:
+        current.mode.below = self.before
+
+
+def _is_fwd_grad_enabled() -> bool:
+    return current.mode.below != tangents.OFF
+
+
 def level_of(level: int | None) -> tangents.Level | None:
-    if level is None:
-        return entered[-1] if entered else None
+    """The level of a number; by default the last one, which `func.jvp` or `gradcheck` may have
+    opened."""
+    if level is None or level == 0 and not entered:
+        found = entered or tangents.visible()
+        return found[-1] if found else None
     return entered[level] if 0 <= level < len(entered) else None
 
 

@@ -1,7 +1,8 @@
 """The names of torch.autograd.function: operators whose derivatives are written in Python."""
 
 from ..ops.derivatives.function import Context as FunctionCtx
-from ..ops.derivatives.function import Function, once_differentiable
+from ..ops.derivatives.function import Function
+from ..ops.derivatives.once import once_differentiable
 
 __all__ = ["Function", "FunctionCtx", "InplaceFunction", "once_differentiable"]
 

@@ -17,6 +17,7 @@ from typing import Any
 from .. import forward_transforms as transforms
 from ..grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from ..ops.calling import functions
+from ..ops.calling.current import mode
 from ..ops.derivatives.api import grad
 from ..tensors import Tensor
 from .strictness import Told, check_filled, check_recorded
@@ -317,8 +318,14 @@ def forward_jacobian(
             "implemented for `vectorize=True`."
         )
 
+    outside = mode.transforms
+
     def checked(*args: Tensor) -> Any:
-        result = func(*args)
+        within, mode.transforms = mode.transforms, outside  # the user's function is in no transform
+        try:
+            result = func(*args)
+        finally:
+            mode.transforms = within
         as_tuple(result, RESULTS, "jacobian")
         return result
 

@@ -1,5 +1,17 @@
 """The names of torch.autograd.grad_mode: whether computations of a thread are recorded."""
 
-from ..grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
+from ..grad_mode import (
+    enable_grad,
+    inference_mode,
+    no_grad,
+    set_grad_enabled,
+    set_multithreading_enabled,
+)
 
-__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled"]
+__all__ = [
+    "enable_grad",
+    "inference_mode",
+    "no_grad",
+    "set_grad_enabled",
+    "set_multithreading_enabled",
+]

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
 from ..ops.calling.current import mode
+from ..ops.derivatives import nodes
 from ..ops.derivatives.edges import (
     GradientEdge,
     get_gradient_edge,
@@ -14,7 +14,7 @@ from ..ops.derivatives.edges import (
     register_multi_grad_hook,
 )
 from ..ops.derivatives.mutation import allow_mutation_on_saved_tensors
-from ..ops.derivatives.nodes import Node
+from ..ops.derivatives.saved import disable_saved_tensors_hooks
 from ..tensors import Tensor
 
 __all__ = [
@@ -28,6 +28,26 @@ __all__ = [
     "save_on_cpu",
     "saved_tensors_hooks",
 ]
+
+
+class NodeKind(type):
+    """The type of Node, of which nodes are instances without being made by it."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, nodes.Node)
+
+    def __subclasscheck__(cls, subclass: type) -> bool:
+        return subclass is cls or issubclass(subclass, nodes.Node)
+
+
+class Node(metaclass=NodeKind):
+    """What `isinstance` asks whether something is a node of the graph; it makes none.
+
+    Nodes have `name()`, `next_functions`, `metadata`, `register_hook`, `register_prehook`.
+    """
+
+    def __new__(cls) -> Node:
+        raise TypeError("nodes of the graph are made by operators")
 
 
 class saved_tensors_hooks:
@@ -56,15 +76,3 @@ class save_on_cpu(saved_tensors_hooks):
 
     def __init__(self, pin_memory: bool = False, device_type: str = "cuda") -> None:
         super().__init__(lambda tensor: tensor.cpu(), lambda packed: packed)
-
-
-@contextmanager
-def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A context in which `saved_tensors_hooks` raises RuntimeError with this message."""
-    if mode.hooks and mode.refusal is None:
-        raise RuntimeError(error_message)
-    before, mode.refusal = mode.refusal, error_message
-    try:
-        yield
-    finally:
-        mode.refusal = before

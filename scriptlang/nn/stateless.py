@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..ops.calling import functions as torch
+from ..ops.derivatives.state import required
 from ..tensors import Tensor
+from .modules.batchnorm import _BatchNorm
 from .modules.module import Module
 
 State = dict[str, Tensor]
@@ -152,5 +154,20 @@ def stacked(tensors: list[Tensor]) -> Tensor:
     if not (all(wants) or not any(wants)):
         raise RuntimeError("Expected parameters from each model to have the same .requires_grad")
     if all(wants) and all(t.is_leaf for t in tensors):
-        return torch.stack([t.detach() for t in tensors]).requires_grad_()
+        return required(torch.stack([t.detach() for t in tensors]))
     return torch.stack(tensors)
+
+
+def replace_all_batch_norm_modules_(root: Module) -> Module:
+    """Let all batch normalisations inside a module forget their running statistics; return it.
+
+    They write them in place, which a function that is mapped or differentiated must not do; they
+    use those of the batch from then on.
+    """
+    for module in root.modules():
+        if isinstance(module, _BatchNorm) and module.track_running_stats:
+            module.running_mean = None
+            module.running_var = None
+            module.num_batches_tracked = None
+            module.track_running_stats = False
+    return root

@@ -47,17 +47,18 @@ def same(a: Any, b: Any) -> bool:
     return type(a) is type(b) and a == b
 
 
-def check(program: Callable) -> None:
-    """Compare the outcome in both libraries; of errors the kind and the text."""
+def check(program: Callable) -> Any:
+    """Compare the outcome in both libraries; of errors the kind and the text. Return ours."""
     import torch
 
     want, got = outcome(program, torch), outcome(program, scriptlang)
     if want[0] == "gives":
         assert got[0] == "gives", got
         assert same(got[1], want[1]), f"scriptlang: {got[1]}\ntorch: {want[1]}"
-        return
+        return got[1]
     assert got[0] != "gives", f"torch raises {want}, scriptlang gives {got[1]}"
     kinds = {want[0], got[0]}
     assert len(kinds) == 1 or kinds == {"RuntimeError", "RunError"}, (got, want)
     ours = got[1].partition(" It is needed for")[0]  # where PyTorch has a hint
     assert ours == want[1].partition(" Hint: ")[0], f"scriptlang: {got[1]}\ntorch: {want[1]}"
+    return got[1]

@@ -282,8 +282,13 @@ def test_gradients_forward_of_what_is_shared_are_shared():
         def jvp(ctx, t):
             return t * 2
 
-    with pytest.raises(RuntimeError, match="returning a view .or an input as-is. but the jvp is n"):
-        scriptlang.func.jvp(Same.apply, (scriptlang.ones(2),), (scriptlang.ones(2),))
+    ad = scriptlang.autograd.forward_ad
+    with ad.dual_level():
+        x = ad.make_dual(scriptlang.ones(2), scriptlang.ones(2))
+        with pytest.raises(
+            RuntimeError, match="returning a view .or an input as-is. but the jvp i"
+        ):
+            Same.apply(x)
 
 
 # modes
@@ -298,6 +303,20 @@ def test_anomalies_are_told_with_the_place_of_the_call():
             with pytest.raises(RuntimeError, match="'SqrtBackward0' returned nan values in its 0t"):
                 y.sum().backward()
     assert any("test_autograd_names" in str(w.message) for w in told)
+
+
+def test_anomalies_are_printed_where_warnings_are_errors(capsys):
+    x = leaf(1.0)
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Anomaly Detection")
+        with detect_anomaly():
+            y = x * 2
+            z = y**2
+            y += 1
+            warnings.simplefilter("error")
+            with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+                z.sum().backward()
+    assert "Error detected in PowBackward0" in capsys.readouterr().err
 
 
 def test_tensors_of_inference_mode_stay_out_of_graphs():

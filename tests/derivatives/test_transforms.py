@@ -88,3 +88,19 @@ def test_a_function_may_go_forward_in_its_own_forward():
 
     x = scriptlang.tensor(0.5, requires_grad=True)
     assert Sine.apply(x).item() == pytest.approx(0.479426, rel=1e-5)
+
+
+def test_batch_normalisations_forget_their_running_statistics():
+    model = nn.Sequential(nn.Linear(2, 2), nn.BatchNorm1d(2), nn.Sequential(nn.BatchNorm1d(2)))
+    assert func.replace_all_batch_norm_modules_(model) is model
+    assert not list(model.buffers())
+    parameters = dict(model.named_parameters())
+    batches = scriptlang.tensor([[[1.0, 2.0], [3.0, 5.0]], [[0.0, 1.0], [4.0, 2.0]]])
+
+    def loss(given, x):
+        return func.functional_call(model.eval(), given, (x,)).pow(2).sum()
+
+    found = func.vmap(func.grad(loss), in_dims=(None, 0))(parameters, batches)
+    assert found["0.weight"].shape == (2, 2, 2)
+    whole = func.grad(loss)(parameters, batches[1])
+    assert found["1.bias"][1].tolist() == pytest.approx(whole["1.bias"].tolist())

@@ -203,6 +203,17 @@ def test_gradients_of_gradients(name):
     assert gradgradcheck(function, args)
 
 
+@pytest.mark.parametrize("keeps", [True, False])
+def test_gradients_of_products_with_several_zeros(keeps):
+    at = integers(0, 0, 1, 1, 1, 2, 2)
+    values = needing(np.array([0.0, 0.0, 0.0, 0.7, 0.0, 0.0, -1.3]))
+    start = needing(np.array([1.5, 0.0, 2.0]))
+    function = lambda x, y: s.scatter_reduce(x, 0, at, y, "prod", include_self=keeps)
+    given = (start if keeps else start.detach(), values)
+    assert gradcheck(function, given)
+    assert gradgradcheck(function, given)
+
+
 REFUSED = {
     "matrix_power": lambda x: s.linalg.matrix_power(x, 3),
     "gru": lambda x: s.gru(x, x[:1], [x, x, x, x], True, 1, 0.0, True, False, False),

@@ -31,9 +31,17 @@ def requiring_grad(make: Callable[..., Any]) -> Callable[..., Any]:
         if kwargs.get("dtype", 0) is None:
             del kwargs["dtype"]
         made = make(*args, **kwargs)
-        return made.requires_grad_() if requires_grad else made
+        return requiring(made) if requires_grad else made
 
     return function
+
+
+def requiring(made: Tensor) -> Tensor:
+    """A new tensor, which requires a gradient.  Raises RuntimeError for integers and bools."""
+    if made.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
+    made.requires_grad = True
+    return made
 
 
 def natively(name: str, values: Sequence[Any]) -> Tensor | None:

@@ -85,19 +85,21 @@ class GradMode(local):
     None, or whether to look for NaN, while calls note where they were made
     (autograd.detect_anomaly). mutations: copies what is saved before it is written
     (derivatives/mutation.py), or None. inference: whether what is made can never be part of a
-    graph (inference_mode).
+    graph (inference_mode). transforms: so many transforms of scriptlang.func run the caller, which
+    may not do there what PyTorch refuses.
     """
 
     enabled = True
     is_quiet = False
     program: Any = None
-    below = 1 << 30
+    below = 1 << 30  # tangents.EVERY
     hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     refusal: str | None = None
     walk: Any = None
     anomaly: bool | None = None
     mutations: Any = None
     inference = False
+    transforms = 0
 
     def turn(self, on: bool) -> bool:
         """Set whether operators are recorded; return whether they were before."""

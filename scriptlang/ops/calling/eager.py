@@ -16,7 +16,7 @@ from ...lazy_numpy import np
 from ...tensors import Size, Tensor
 from ...tensors import as_tensor as shared_tensor
 from . import current, functions, options
-from .creation import is_regular, natively
+from .creation import is_regular, natively, requiring
 from .dispatch import call
 
 
@@ -176,7 +176,7 @@ def tensor(
         made = from_list(data if given is None else given, code)
     if current.mode.inference and current.marks:
         current.marks[0](made)
-    return made.requires_grad_() if requires_grad else made
+    return requiring(made) if requires_grad else made
 
 
 def place(device: Any) -> None:

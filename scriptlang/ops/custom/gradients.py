@@ -8,7 +8,7 @@ from typing import Any
 from ... import types as T
 from ...errors import MissingOperatorError
 from ..calling.current import mode
-from ..derivatives.function import Context, Function
+from ..derivatives.function import Context, Function, applied
 from ..derivatives.state import needs
 from ..derivatives.views import run_quietly
 from .operators import CustomOperator, tensors_in
@@ -43,7 +43,7 @@ class Recording:
                     f"{self.op.name} writes {name}, of which a gradient is wanted: nobody knows it"
                 )
         in_lists = [t for v in values if isinstance(v, (list, tuple)) for t in tensors_in(v)]
-        return self.step(kernel).apply(*values, *in_lists)
+        return applied(self.step(kernel), (*values, *in_lists), {})[0]
 
     def step(self, kernel: Callable[..., Any]) -> type[Function]:
         recording, schema = self, self.op.schema

@@ -45,8 +45,12 @@ Reentrant, since a signal handler may run a backward pass, too.
 """
 
 
-def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
-    """Add a gradient to the `grad` of a leaf, then call its post-accumulate hooks."""
+def accumulate(leaf: Tensor, grad: Tensor | None, others: int = 0) -> None:
+    """Add a gradient to the `grad` of a leaf, then call its post-accumulate hooks.
+
+    others: how many references there are besides that of the backward pass, which do not keep the
+    leaf from taking over the gradient's memory.
+    """
     if grad is None:
         return
     state = state_of(leaf)
@@ -54,7 +58,7 @@ def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
         if mode.enabled:  # create_graph: the sum is recorded
             state.grad = functions.clone(grad) if state.grad is None else state.grad + grad
         elif state.grad is None:
-            state.grad = owned(grad, leaf)
+            state.grad = owned(grad, leaf, others)
         else:
             functions.add_(state.grad, grad)
     if state.after_hooks:
@@ -63,7 +67,7 @@ def accumulate(leaf: Tensor, grad: Tensor | None) -> None:
                 raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
-def owned(grad: Tensor, leaf: Tensor) -> Tensor:
+def owned(grad: Tensor, leaf: Tensor, others: int) -> Tensor:
     """The gradient in memory that nothing else uses, with the strides of the leaf if that is dense.
 
     Takes over the memory if only the backward pass holds it, and copies otherwise.
@@ -73,15 +77,15 @@ def owned(grad: Tensor, leaf: Tensor) -> Tensor:
         wanted = grad._stride if list(grad._stride) == dense(grad._size, grad._stride) else None
     if wanted is None:
         return functions.clone(grad.detach(), memory_format=0)
-    if is_own(grad) and tuple(grad._stride) == tuple(wanted) and not grad._offset:
+    if is_own(grad, others) and tuple(grad._stride) == tuple(wanted) and not grad._offset:
         return grad.detach()
     made = functions.empty_strided(list(leaf._size), list(wanted), dtype=grad.dtype)
     return functions.copy_(made, grad.detach())
 
 
-def is_own(grad: Tensor) -> bool:
-    """Whether only the backward pass holds the tensor and its memory."""
-    return sys.getrefcount(grad) <= OWN and sys.getrefcount(grad._storage) <= 2
+def is_own(grad: Tensor, others: int) -> bool:
+    """Whether only the backward pass holds the tensor and its memory, besides the others."""
+    return sys.getrefcount(grad) <= OWN + others and sys.getrefcount(grad._storage) <= 2
 
 
 def dense(size: Sequence[int], stride: Sequence[int]) -> list[int]:

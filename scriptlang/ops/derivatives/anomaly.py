@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import traceback
 import warnings
 from typing import Any
@@ -42,39 +43,39 @@ def note(node: Node) -> None:
 later.note = note
 
 
+def say(text: str) -> None:
+    """Warn; where warnings are errors, which would hide the error that is told of, print it."""
+    try:
+        warnings.warn(text, UserWarning, 3)
+    except UserWarning:
+        print(text, file=sys.stderr)
+
+
 def tell(node: Node) -> None:
     """Warn with the places where a node that fails was made, and those that made it."""
     known = node.metadata
     if MADE not in known:
-        warnings.warn(
+        say(
             f"Error detected in {node.name()}. No forward pass information available. Enable "
-            "detect anomaly during forward pass for more information.",
-            UserWarning,
-            2,
+            "detect anomaly during forward pass for more information."
         )
     else:
-        warnings.warn(
+        say(
             f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n"
-            + "".join(known[MADE]),
-            UserWarning,
-            2,
+            + "".join(known[MADE])
         )
     parent: Any = known.get(PARENT)
     while parent is not None:
         if MADE not in parent.metadata:
-            warnings.warn(
+            say(
                 "\n\nPrevious calculation was induced by "
                 f"{parent.name()}. No forward pass information available. Enable detect anomaly "
-                "during forward pass for more information.",
-                UserWarning,
-                2,
+                "during forward pass for more information."
             )
             return
-        warnings.warn(
+        say(
             f"\n\nPrevious calculation was induced by {parent.name()}. Traceback of forward call "
-            "that induced the previous calculation:\n" + "".join(parent.metadata[MADE]),
-            UserWarning,
-            2,
+            "that induced the previous calculation:\n" + "".join(parent.metadata[MADE])
         )
         parent = parent.metadata.get(PARENT)
 

@@ -8,9 +8,10 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
-from .edges import GradientEdge
+from ..calling.current import mode
+from .edges import GradientEdge, shape_at
 from .hooks import retain_grad
-from .state import edge_of, needs
+from .state import edge_of, needs, required
 from .tangents import plain
 from .walk import Walk
 
@@ -48,6 +49,12 @@ def backward(
     create_graph: whether to record the backward pass itself.  Raises RuntimeError for tensors that
     require no gradient.
     """
+    if mode.transforms:
+        raise RuntimeError(
+            "backward() called inside a functorch transform. This is not supported, please use "
+            "functorch.grad or functorch.vjp instead or call backward() outside of functorch "
+            "transforms."
+        )
     if grad_variables is not None:
         warnings.warn(
             "`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, 2
@@ -126,7 +133,7 @@ def zeros(x: Tensor) -> Tensor:
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
     made = functions.zeros_like(x.detach())
-    return made.requires_grad_() if made.dtype.kind in "fc" else made
+    return required(made) if made.dtype.kind in "fc" else made
 
 
 def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any) -> list[Any]:
@@ -157,40 +164,36 @@ def gradients_given(
     outputs: Sequence[Tensor], given: Sequence[Any], is_batched: bool
 ) -> list[Tensor | None]:
     """The initial gradient of each output.  Raises if the given ones do not fit."""
-    if len(outputs) != len(given):
+    if len(outputs) > len(given):  # as in PyTorch, more are left out
         raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
     made: list[Tensor | None] = []
     for k, (output, grad) in enumerate(zip(outputs, given)):
-        if isinstance(output, GradientEdge):
-            made.append(given_to_edge(output, grad))
-        elif isinstance(grad, Tensor):
-            check_given(output, grad, k, is_batched)
+        is_edge = isinstance(output, GradientEdge)
+        like = shape_at(output) if is_edge else output
+        if isinstance(grad, Tensor):
+            if like is not None:
+                check_given(like, grad, k, is_batched)
             made.append(grad)
         elif grad is not None:
             raise TypeError(
                 f"gradients can be either Tensors or None, but got {type(grad).__name__}"
             )
-        elif not needs(output):
+        elif like is None:
+            raise RuntimeError(
+                "an edge that get_gradient_edge did not make knows no shape: pass its gradient"
+            )
+        elif not is_edge and not needs(output):
             made.append(None)
-        elif output.numel() != 1:
+        elif like.numel() != 1:
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        elif output.dtype.kind != "f":
+        elif like.dtype.kind != "f":
             raise RuntimeError(
                 "grad can be implicitly created only for real scalar outputs but got "
-                f"torch.{output.dtype.name}"
+                f"torch.{like.dtype.name}"
             )
         else:
-            made.append(functions.ones_like(output.detach(), memory_format=1))
+            made.append(functions.ones_like(like.detach(), memory_format=1))
     return made
-
-
-def given_to_edge(edge: GradientEdge, grad: Any) -> Tensor:
-    """The initial gradient at an edge, of whose tensor no shape is known."""
-    if isinstance(grad, Tensor):
-        return grad
-    raise RuntimeError(
-        "a GradientEdge among the outputs takes a gradient, as it knows no shape: pass one for it"
-    )
 
 
 def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:
@@ -236,6 +239,10 @@ def run(
         if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
         roots.append(edge)
+    if accumulates:
+        for x in inputs or ():
+            if isinstance(x, Tensor):
+                retain_grad(x)  # as in PyTorch, it does so from now on
     edges = None
     if inputs is not None:
         edges = []
@@ -245,10 +252,6 @@ def run(
                 raise RuntimeError("One of the differentiated Tensors does not require grad")
             edges.append(edge)
     keeps = create_graph if retain_graph is None else bool(retain_graph)
-    if accumulates:
-        for x in inputs or ():
-            if isinstance(x, Tensor):
-                retain_grad(x)  # as in PyTorch, it does so from now on
     walk = Walk(roots, grads, edges, keeps, create_graph, accumulates)
     walk.run()
     if inputs is None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any, NamedTuple
 
 from ...tensors import Tensor
+from ..calling import functions
 from ..calling.current import mode
 from .hooks import Handle, register_hook
 from .nodes import AccumulateGrad, Node
@@ -24,6 +25,11 @@ class GradientEdge(NamedTuple):
     ownership_token: Node | None = None
 
 
+shapes: weakref.WeakKeyDictionary[Node, dict[int, Tensor]] = weakref.WeakKeyDictionary()
+"""Of nodes whose edges users have got: by output, a tensor without memory of the same size and
+type, which says what gradient the edge takes."""
+
+
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """The edge of a tensor's gradient.  Raises RuntimeError if it requires none."""
     edge = edge_of(tensor)
@@ -32,7 +38,14 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
             "It is not possible to get the gradient edge for a Tensor that does not require "
             "gradients"
         )
+    number = functions.zeros([], dtype=tensor.dtype)
+    shapes.setdefault(edge[0], {})[edge[1]] = number.expand(list(tensor._size))
     return GradientEdge(*edge)
+
+
+def shape_at(edge: GradientEdge) -> Tensor | None:
+    """A tensor like the one that an edge stands for; None if it is not known."""
+    return shapes.get(edge.node, {}).get(edge.output_nr)
 
 
 def increment_version(tensor: Tensor | Iterable[Tensor]) -> None:
@@ -97,7 +110,10 @@ def register_multi_grad_hook(
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
-    together = Together([get_gradient_edge(t).node for t in tensors], fn)
+    edges = [edge_of(t) for t in tensors]
+    if None in edges:
+        raise AssertionError("Expected gradient function to be set")
+    together = Together([edge[0] for edge in edges if edge is not None], fn)
     if mode == "any":
         return Handles([register_hook(t, together.take_first) for t in tensors])
 

@@ -22,7 +22,7 @@ from .forward_tape import differentiated, replaced
 from .recorder import Recorder
 from .rules import rule_of
 from .state import alias, open_levels
-from .tangents import Level, give, hidden, tangent_of, top_level, write
+from .tangents import EVERY, OFF, Level, give, hidden, tangent_of, top_level, write
 
 
 class ForwardRecorder(Recorder):
@@ -65,11 +65,15 @@ def leave(level: Level) -> None:
 
 @contextmanager
 def entered() -> Iterator[Level]:
-    """A level for the time of a block."""
+    """A level for the time of a block, in which forward mode is on."""
     level = enter()
+    was = mode.below
+    if was == OFF:
+        mode.below = EVERY
     try:
         yield level
     finally:
+        mode.below = was
         leave(level)
 
 

@@ -18,7 +18,7 @@ from . import helpers
 from .api import grad as gradients
 from .rule_node import Reading
 from .rules import Expression, Rule, size_of
-from .state import needs
+from .state import needs, required
 from .tangents import fitted
 
 Tangents = dict[int, Any]
@@ -102,9 +102,11 @@ class Forward:
                 self.named.update(range(len(schema.arguments)))
             return lambda call: applied(self.op, inputs, call)
         if how == "unknown":
+            name = self.op.qualified_name.removeprefix("aten::")
             raise_missing = MissingOperatorError(
-                f"the derivative of {self.op.qualified_name} is not implemented in scriptlang for "
-                f"{', '.join(schema.arguments[i].name for i in inputs)}"
+                f"Trying to use forward AD with {name} that does not support it because "
+                "it has not been implemented yet: its derivative for "
+                f"{', '.join(schema.arguments[i].name for i in inputs)} is not known."
             )
 
             def refuse(call: Call) -> Any:
@@ -229,8 +231,7 @@ def twice(readings: list[Reading], call: Call) -> Parts:
     was = mode.turn(True)
     try:
         weights = [
-            functions.ones_like(r).requires_grad_() if is_floating(r) else None
-            for r in call.results
+            required(functions.ones_like(r)) if is_floating(r) else None for r in call.results
         ]
         outputs: list[Tensor] = []
         given: list[Tensor] = []

@@ -13,7 +13,7 @@ from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
 from .api import grad as gradients
-from .state import alias, needs, open_levels
+from .state import alias, needs, open_levels, required
 from .tangents import Level, carry, give, hidden, plain, tangent_of
 
 
@@ -57,7 +57,7 @@ def leaf(tensor: Tensor) -> Tensor:
     if needs(tensor):
         return functions.alias(tensor)
     made = alias(tensor)
-    return (carry(tensor, made) if open_levels else made).requires_grad_()
+    return required(carry(tensor, made) if open_levels else made)
 
 
 def derivatives(
@@ -66,7 +66,7 @@ def derivatives(
     """The derivatives of recorded outputs in the direction of the tangents of the inputs."""
     if not outputs:
         return []
-    weights = [functions.ones_like(y.detach()).requires_grad_() for y in outputs]
+    weights = [required(functions.ones_like(y.detach())) for y in outputs]
     back = gradients(
         outputs, inputs, weights, retain_graph=True, create_graph=True, allow_unused=True
     )

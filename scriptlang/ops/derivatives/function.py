@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,9 +13,9 @@ from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
-from .state import alias, count_write, edge_of, needs, open_levels, set_node
-from .tangents import hidden, keep, suited, tangent_of, top_level, write
-from .views import FUNCTION, SEVERAL, check_write, note_view, rebase
+from .state import alias, count_write, edge_of, needs, node_of, open_levels, set_node, version_of
+from .tangents import OFF, Level, follows, hidden, keep, suited, tangent_of, top_level, write
+from .views import FUNCTION, LEAF, SEVERAL, check_write, note_view, rebase
 
 
 class Context(Node):
@@ -126,7 +125,7 @@ class Context(Node):
                 result.append(self.checked(part, k, len(result)))
             elif part is not None:
                 raise RuntimeError(
-                    f"function {self.name()} returned a gradient different from None at position "
+                    f"function {self.name()} returned a gradient different than None at position "
                     f"{k + 1}, but the corresponding forward input was not a Variable"
                 )
         return result
@@ -134,12 +133,12 @@ class Context(Node):
     def checked(self, grad: Any, argument: int, place: int) -> Tensor | None:
         """The gradient of an argument, reduced to its shape and cast to its type.
 
-        place: the index of its edge.  Raises TypeError or RuntimeError if that is impossible.
+        place: the index of its edge.  Raises RuntimeError if that is impossible.
         """
         if grad is None or self.edges[place] is None:
             return None
         if not isinstance(grad, Tensor):
-            raise TypeError(f"expected Variable or None (got {type(grad).__name__})")
+            raise RuntimeError(f"expected Variable or None (got {type(grad).__name__})")
         size, dtype = self.fits[place]
         if grad._size != size:
             if not expands(size, grad._size):
@@ -150,7 +149,11 @@ class Context(Node):
             grad = functions.sum_to_size(grad, list(size))
         if grad.dtype is not dtype:
             if grad.dtype.kind == "c" and dtype.kind != "c":
-                grad = functions.real(grad)
+                raise RuntimeError(
+                    "Expected isFloatingType(grad.scalar_type()) || (input_is_complex == "
+                    "grad_is_complex) to be true, but got false.  (Could this error message be "
+                    "improved?  If so, please report an enhancement request to PyTorch.)"
+                )
             grad = functions.to(grad, dtype)
         return grad
 
@@ -223,6 +226,12 @@ class Function:
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
         """Run forward, and make its results outputs of a new node if a gradient is required."""
+        if mode.transforms and cls.setup_context is Function.setup_context:
+            raise RuntimeError(
+                "In order to use an autograd.Function with functorch transforms (vmap, grad, jvp, "
+                "jacrev, ...), it must override the setup_context staticmethod. For more details, "
+                "please see https://pytorch.org/docs/main/notes/extending.func.html"
+            )
         return applied(cls, args, kwargs)[0]
 
     @classmethod
@@ -230,8 +239,9 @@ class Function:
         """Run forward without tangents; return its results and the node of the call."""
         tensors = [a for a in args if isinstance(a, Tensor)]
         if cls.setup_context is not Function.setup_context:
-            args = with_defaults(cls.forward, args, kwargs)
-            kwargs = {}
+            args, kwargs = with_defaults(cls.forward, args, kwargs)
+        for name in kwargs:
+            raise TypeError(f"forward() got an unexpected keyword argument {name!r}")
         ctx = node_class(cls)(cls, tuple(isinstance(a, Tensor) and needs(a) for a in args))
         records = mode.enabled and any(ctx.needs_input_grad)
         if records:
@@ -239,43 +249,72 @@ class Function:
         edges = [edge_of(t) if records else None for t in tensors]
         was = mode.turn(False)
         quiet, mode.is_quiet = mode.is_quiet, False
-        below = mode.below
-        if open_levels:  # else levels that forward opens itself are seen
-            mode.below = 0
+        below, mode.below = mode.below, OFF
         try:
             if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args, **kwargs)
+                output = cls.forward(ctx, *args)
             else:
-                output = cls.forward(*args, **kwargs)
+                output = cls.forward(*args)
                 cls.setup_context(ctx, args, output)
+                check_returned(ctx, tensors, output)
         finally:
             mode.turn(was)
             mode.is_quiet, mode.below = quiet, below
         return finish(ctx, args, tensors, edges, output, records), ctx
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn(
+            f"{type(self)} should not be instantiated. Methods on autograd functions are all "
+            "static, so you should invoke them on the class itself. Instantiating an autograd "
+            "function will raise an error in a future version of PyTorch.",
+            DeprecationWarning,
+            2,
+        )
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError(
             "Legacy autograd function with non-static forward method is deprecated. Please use "
-            "new-style autograd function with static forward method."
+            "new-style autograd function with static forward method. (Example: "
+            "https://pytorch.org/docs/stable/autograd.html#torch.autograd.Function)"
         )
 
 
 def node_class(cls: type[Function]) -> type[Context]:
     """The type of the nodes of a Function, whose name is theirs."""
-    found = cls.__dict__.get("_backward_cls")
+    kept, word = ("_generated_cls", "Generated") if mode.transforms else ("_backward_cls", "")
+    found = cls.__dict__.get(kept)
     if found is None:
-        found = type(f"{cls.__name__}Backward", (Context,), {})
-        cls._backward_cls = found
+        found = type(f"{cls.__name__}{word}Backward", (Context,), {})
+        setattr(cls, kept, found)
     return found
 
 
 def with_defaults(
     function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-) -> tuple[Any, ...]:
-    """All arguments of a call in order, with the defaults of those that are not given."""
+) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """All arguments of a call in order, with the defaults of those that are not given, and those
+    that have a name alone."""
     bound = inspect.signature(function).bind(*args, **kwargs)
     bound.apply_defaults()
-    return bound.args
+    return bound.args, bound.kwargs
+
+
+def check_returned(ctx: Context, tensors: list[Any], output: Any) -> None:
+    """Raise RuntimeError if an argument is a result, too, and is saved.
+
+    The caller gets a view in its place, which setup_context has not seen.
+    """
+    saved = {id(t) for t in (*ctx.saved_inputs, *ctx.saved_forward) if t is not None}
+    dirty = set(map(id, ctx.dirty))
+    inputs = set(map(id, tensors))
+    for part in output if isinstance(output, tuple) else (output,):
+        if id(part) in inputs and id(part) in saved and id(part) not in dirty:
+            raise RuntimeError(
+                "An input that has been returned as-is as output is being saved for backward. This "
+                "is not supported if you override setup_context. You should return and save a view "
+                "of the input instead, e.g. with x.view_as(x) or setup ctx inside the forward "
+                "function itself."
+            )
 
 
 def applied(
@@ -287,6 +326,7 @@ def applied(
     if level is None:
         return cls.run(args, kwargs)
     known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
+    versions = {id(t): version_of(t) for t in known if t is not None}
     with hidden(level):
         output, ctx = applied(cls, args, kwargs)  # with the tangents of outer levels
         given = [
@@ -312,13 +352,14 @@ def applied(
             if not is_floating(r) or k in ctx.constant:
                 raise RuntimeError(CONSTANT.format(k))
             tangent = checked_tangent(r, part, k)
-            check_shared(r, part, tensors, others, k in ctx.dirty_places)
+            check_shared(r, part, tensors, others, level, k in ctx.dirty_places)
             if any(r is t for t in tensors):
+                if versions.get(id(part)) == version_of(part):
+                    raise RuntimeError(NOT_IN_PLACE)
                 if tangent is not part or all(part is not t for t in others):
                     write(r, level, tangent, others)
             else:
-                is_theirs = any(tangent._storage is t._storage for t in others)
-                keep(r, level, functions.clone(tangent) if is_theirs else tangent, None)
+                hold(r, level, tangent, tensors, others)
     return output, ctx
 
 
@@ -328,8 +369,28 @@ CONSTANT = (
 )
 
 
+NOT_IN_PLACE = (
+    "An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+    "forward is modifying an input inplace, then the jvp function must modify the corresponding "
+    "gradient inplace."
+)
+
+
+def hold(
+    result: Tensor, level: Level, tangent: Tensor, tensors: list[Any], others: list[Tensor]
+) -> None:
+    """Give a result its tangent: a copy, if that shares memory which the result does not share."""
+    is_theirs = any(tangent._storage is t._storage for t in others)
+    if is_theirs and not any(is_same_memory(t, result) for t in tensors):
+        tangent = functions.clone(tangent)
+    source = None if result._autograd is None else result._autograd.source
+    of_source = None if source is None else tangent_of(source, level)
+    is_view = of_source is not None and tangent._storage is of_source._storage
+    keep(result, level, tangent, of_source if is_view else None)
+
+
 def check_shared(
-    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], is_dirty: bool
+    result: Tensor, part: Tensor, tensors: list[Any], given: list[Any], level: Level, is_dirty: bool
 ) -> None:
     """Raise RuntimeError if a result shares memory with an argument, and its tangent does not share
     that of the argument's in the same way."""
@@ -338,20 +399,18 @@ def check_shared(
     is_theirs = any(is_same_memory(t, part) for t in given)
     if is_dirty:
         if not is_theirs:
-            raise RuntimeError(
-                "An inplace custom Function is not modifying the forward mode gradients inplace. "
-                "If the forward is modifying an input inplace, then the jvp function must modify "
-                "the corresponding gradient inplace."
-            )
+            raise RuntimeError(NOT_IN_PLACE)
     elif any(part is t for t in given) or not part._is_view():
         raise RuntimeError(
             "A custom Function's forward is returning a view (or an input as-is) but the jvp is "
             "not returning a view."
         )
     elif not is_theirs:
+        is_view = any(follows(t, level) for t in tensors if is_same_memory(t, result))
+        what = "same base as the given grad input" if is_view else "given grad input"
         raise RuntimeError(
-            "A custom Function is returning a view but the jvp is not returning a view of the "
-            "given grad input."
+            f"A custom Function is returning a view but the jvp is not returning a view of the "
+            f"{what}."
         )
 
 
@@ -405,18 +464,34 @@ def finish(
     if not records:
         note_function_views(parts, tensors)
         keep_saved(ctx, parts, records)
-        return tuple(parts) if isinstance(output, tuple) else output
+        seen = tuple(passed(part, inputs, dirty) for part in parts)
+        return seen if isinstance(output, tuple) else seen[0]
     made = []
+    followed = {k for k, part in enumerate(parts) if is_floating(part) and k not in ctx.constant}
     for k, part in enumerate(parts):
-        if isinstance(part, Tensor) and part.dtype.kind in "fc" and id(part) not in constant:
-            part = connected(part, ctx, k, id(part) in inputs, id(part) in dirty)
+        if k in followed:
+            kind = FUNCTION if len(followed) == 1 else SEVERAL
+            part = connected(part, ctx, k, kind, id(part) in inputs, id(part) in dirty)
             ctx.shapes.append((part._size, part.dtype))
         else:
             ctx.shapes.append((part._size, part.dtype) if isinstance(part, Tensor) else None)
+            part = passed(part, inputs, dirty)
         made.append(part)
     keep_saved(ctx, tuple(zip(parts, made)), records)
     ctx.dirty = ctx.not_differentiable = ()
     return tuple(made) if isinstance(output, tuple) else made[0]
+
+
+def passed(part: Any, inputs: set[int], dirty: set[int]) -> Any:
+    """A result without a node: an argument that is returned as it is becomes a view, so that the
+    caller does not get the same tensor twice."""
+    if id(part) not in inputs or id(part) in dirty:
+        return part
+    made = alias(part)
+    if needs(part):
+        return made
+    note_view(made, part, FUNCTION)
+    return made
 
 
 def note_function_views(parts: tuple[Any, ...], tensors: list[Any]) -> None:
@@ -432,15 +507,18 @@ def is_same_memory(a: Tensor, b: Tensor) -> bool:
     return a._storage is b._storage
 
 
-def connected(part: Tensor, ctx: Context, k: int, is_input: bool, is_dirty: bool) -> Tensor:
-    """The result of forward as a result of the node."""
+def connected(
+    part: Tensor, ctx: Context, k: int, made: str, is_input: bool, is_dirty: bool
+) -> Tensor:
+    """The result of forward as a result of the node; made: how it was made, if it is a view."""
     if is_dirty:
         if ctx.results > 1 and part._autograd is not None and part._autograd.base is not None:
             raise RuntimeError(SEVERAL_WITH_VIEW)
+        if part._requires_grad and node_of(part) is None:
+            raise RuntimeError(LEAF.replace("is being", "has been"))
         check_write(part, True)
         rebase(part, ctx, k)
         return part
-    made = FUNCTION if ctx.results - len(ctx.constant) == 1 else SEVERAL
     if is_input:
         source, part = part, alias(part)
         note_view(part, source, made)
@@ -478,43 +556,3 @@ def keep_saved(ctx: Context, parts: tuple[Any, ...], records: bool) -> None:
         else:
             saved.append(Saved(t))
     ctx.saved, ctx.saved_inputs = saved, ()
-
-
-def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
-    """Mark a backward as not differentiable: differentiating it raises RuntimeError."""
-
-    @functools.wraps(backward)
-    def run(ctx: Any, *grads: Any) -> Any:
-        was = mode.turn(False)
-        try:
-            made = backward(ctx, *grads)
-        finally:
-            mode.turn(was)
-        if not (was and any(isinstance(g, Tensor) and needs(g) for g in grads)):
-            return made
-        parts = made if isinstance(made, tuple) else (made,)
-        edges = [edge_of(g) for g in grads if isinstance(g, Tensor)]
-        node = Refusal(edges, len(parts))
-        again = []
-        for k, part in enumerate(parts):
-            if isinstance(part, Tensor):
-                part = alias(part)
-                set_node(part, node, k)
-            again.append(part)
-        return tuple(again) if isinstance(made, tuple) else again[0]
-
-    return run
-
-
-class Refusal(Node):
-    """The node of a backward marked with once_differentiable: its own backward raises."""
-
-    __slots__ = ()
-
-    def name(self) -> str:
-        return "torch::autograd::Error"
-
-    def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )

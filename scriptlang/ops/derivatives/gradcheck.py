@@ -12,7 +12,7 @@ from ...tensors import Tensor, from_numpy
 from ..calling import functions
 from . import api
 from .forward import entered
-from .state import needs
+from .state import needs, required
 from .tangents import dual, tangent_of
 
 
@@ -66,12 +66,12 @@ def gradcheck(
         if no_results(func, args, eps):
             return True
         if check_backward_ad:
-            check(func, args, eps, atol, rtol, backward_jacobian, "backward")
+            check(func, args, eps, atol, rtol, is_forward=False)
             check_repeated(func, args, nondet_tol, check_grad_dtypes)
             if check_undefined_grad:
                 check_undefined(func, args)
         if check_forward_ad:
-            check(func, args, eps, atol, rtol, forward_jacobian, "forward")
+            check(func, args, eps, atol, rtol, is_forward=True)
     except GradcheckError:
         if raise_exception:
             raise
@@ -141,17 +141,19 @@ def of_shape(y: Tensor, random: np.random.Generator) -> Tensor:
     values = random.standard_normal(y._size)
     if y.dtype.kind == "c":
         values = values + 1j * random.standard_normal(y._size)
-    return from_numpy(np.asarray(values, y.dtype.numpy)).requires_grad_()
+    return required(from_numpy(np.asarray(values, y.dtype.numpy)))
 
 
 def results_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:
     """The results of a call that require a gradient."""
+    return [y for y in floats_of(func, args) if needs(y)]
+
+
+def floats_of(func: Callable[..., Any], args: tuple[Any, ...]) -> list[Tensor]:
+    """The results of a call that may have a derivative."""
     result = func(*args)
     parts = result if isinstance(result, (tuple, list)) else [result]
-    return [y for y in parts if isinstance(y, Tensor) and y.dtype.kind in "fc" and needs(y)]
-
-
-Jacobian = Callable[[Callable[..., Any], tuple[Any, ...], Tensor, int], np.ndarray]
+    return [y for y in parts if isinstance(y, Tensor) and y.dtype.kind in "fc"]
 
 
 def check(
@@ -160,10 +162,9 @@ def check(
     eps: float,
     atol: float,
     rtol: float,
-    jacobian: Jacobian,
-    direction: str,
+    is_forward: bool,
 ) -> None:
-    """jacobian: computes that of an output, given by its number, by one of the arguments."""
+    """Compare the Jacobians that go back or forward with differences.  Raises GradcheckError."""
     inputs = [x for x in args if isinstance(x, Tensor) and needs(x)]
     if not inputs:
         raise ValueError(
@@ -171,16 +172,39 @@ def check(
             "them have requires_grad=True."
         )
     outputs = results_of(func, args)
+    known = forward_jacobians(func, args, outputs) if is_forward else {}
     for i in range(len(outputs)):
         for j, x in enumerate(inputs):
-            analytical = jacobian(func, args, x, i)
+            if not x.numel():
+                continue  # there is nothing to compare
+            analytical = known[i, j] if is_forward else backward_jacobian(func, args, x, i)
             numerical = differences(func, args, x, i, eps)
-            if not np.allclose(analytical, numerical, rtol, atol):
-                which = "computed with forward mode " if direction == "forward" else ""
-                raise GradcheckError(
-                    f"Jacobian {which}mismatch for output {i} with respect to input {j},\n"
-                    f"numerical:{numerical}\nanalytical:{analytical}\n"
-                )
+            halves = by_parts(analytical, numerical, x, outputs[i], is_forward)
+            for part, found, wanted in halves:
+                if not np.allclose(found, wanted, rtol, atol):
+                    which = "computed with forward mode " if is_forward else ""
+                    raise GradcheckError(
+                        f"{part}Jacobian {which}mismatch for output {i} with respect to input "
+                        f"{j},\nnumerical:{wanted}\nanalytical:{found}\n"
+                    )
+
+
+PARTS = "While considering the {} part of complex {}s only, "
+
+
+def by_parts(
+    analytical: np.ndarray, numerical: np.ndarray, x: Tensor, y: Tensor, is_forward: bool
+) -> list[tuple[str, np.ndarray, np.ndarray]]:
+    """What is compared, with what errors say of it: complex outputs, and inputs of forward mode,
+    in two parts."""
+    if (x if is_forward else y).dtype.kind != "c":
+        return [("", analytical, numerical)]
+    made = []
+    for name, first in (("imaginary", 1), ("real", 0)):
+        at: Any = np.s_[first::2] if is_forward else np.s_[:, first::2]
+        says = PARTS.format(name, "input" if is_forward else "output")
+        made.append((says, analytical[at], numerical[at]))
+    return made
 
 
 def warn_of_precision(args: tuple[Any, ...]) -> None:
@@ -267,23 +291,45 @@ def check_undefined(func: Callable[..., Any], args: tuple[Any, ...]) -> None:
             ) from error
 
 
-def forward_jacobian(
-    func: Callable[..., Any], args: tuple[Any, ...], x: Tensor, output: int
-) -> np.ndarray:
-    """The Jacobian of an output with respect to x by forward mode; one row per element of x."""
-    rows = []
-    for at in range(x.numel()):
-        for part in (1, 1j) if x.dtype.kind == "c" else (1,):
-            unit = np.zeros(x.numel(), x.dtype.numpy)
-            unit[at] = part
-            with entered() as level:
-                tangent = from_numpy(unit.reshape(x._size))
-                given = [dual(a, level, tangent) if a is x else a for a in args]
-                y = results_of(func, tuple(given))[output]
-                made = tangent_of(y, level)
-            zeros = np.zeros(y._size, y.dtype.numpy)
-            rows.append(flat(zeros if made is None else made.detach().numpy()))
-    return np.array(rows).reshape(len(rows), -1)
+def forward_jacobians(
+    func: Callable[..., Any], args: tuple[Any, ...], outputs: list[Tensor]
+) -> dict[tuple[int, int], np.ndarray]:
+    """The Jacobians of all outputs by all inputs in forward mode, by (output, input): a row for
+    each element of the input.
+
+    As in PyTorch, each input that is checked has a tangent in each call, and requires no gradient.
+    """
+    rows: dict[tuple[int, int], list[np.ndarray]] = {}
+    places = [k for k, y in enumerate(floats_of(func, args)) if needs(y)]
+    inputs = [x for x in args if is_checked(x)]
+    for j, x in enumerate(inputs):
+        for at in np.ndindex(*x._size):
+            for part in (1, 1j) if x.dtype.kind == "c" else (1,):
+                tangents = [np.zeros(t._size, t.dtype.numpy) for t in inputs]
+                tangents[j][at] = part
+                found = pushed(func, args, tangents)
+                for i, y in enumerate(outputs):
+                    made = found[places[i]]
+                    zeros = np.zeros(y._size, y.dtype.numpy)
+                    rows.setdefault((i, j), []).append(flat(zeros if made is None else made))
+    return {key: np.array(found) for key, found in rows.items()}
+
+
+def pushed(
+    func: Callable[..., Any], args: tuple[Any, ...], tangents: list[np.ndarray]
+) -> list[np.ndarray | None]:
+    """The tangents of the results of a call; None for zero."""
+    given = iter(tangents)
+    with entered() as level:
+        duals = [
+            dual(a.detach(), level, from_numpy(next(given))) if is_checked(a) else a for a in args
+        ]
+        found = [tangent_of(y, level) for y in floats_of(func, tuple(duals))]
+        return [None if t is None else t.detach().numpy() for t in found]
+
+
+def is_checked(x: Any) -> bool:
+    return isinstance(x, Tensor) and needs(x)
 
 
 def backward_jacobian(
@@ -301,7 +347,7 @@ def backward_jacobian(
             (grad,) = api.grad([y], [x], [given], retain_graph=True, allow_unused=True)
             value = np.zeros(x._size, x.dtype.numpy) if grad is None else grad.detach().numpy()
             columns.append(flat(value))
-    return np.array(columns).T.reshape(len(flat(x.detach().numpy())), -1)
+    return np.array(columns).T.reshape(len(flat(x.detach().numpy())), len(columns))
 
 
 def flat(value: np.ndarray) -> np.ndarray:
@@ -341,4 +387,4 @@ def differences(
                 ends.append(flat(y.detach().numpy().copy()))
             memory[at] = before
             rows.append((ends[0] - ends[1]) / (2 * eps))
-    return np.array(rows).reshape(len(rows), -1)
+    return np.array(rows).reshape(len(rows), -1 if rows else 0)

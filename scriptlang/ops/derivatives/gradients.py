@@ -45,7 +45,7 @@ declare(
 
 @primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
 def requires_grad_(self: Any, requires_grad: Any) -> Any:
-    return members.requires_grad_(self, requires_grad)
+    return members.require(self, requires_grad)
 
 
 @primitive("aten::retain_grad(Tensor(a!) self) -> ()")

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
+from ..calling.current import mode
 from .state import is_leaf, needs, node_of, state_of
 
 _numbers = itertools.count()
@@ -64,6 +65,13 @@ def retain_grad(self: Tensor) -> None:
     """Also store the gradient of a non-leaf tensor in its `grad`."""
     if not needs(self):
         raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+    if mode.transforms:
+        raise RuntimeError(
+            "You are attempting to call Tensor.retain_grad() inside of a function being "
+            "transformed by a functorch transform. This is unsupported, please attempt to use the "
+            "functorch transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call retain_grad() "
+            "outside of a function being transformed instead."
+        )
     node = node_of(self)
     if node is None:
         return
@@ -110,18 +118,33 @@ def run_hooks(hooks: dict[int, Callable[..., Any]] | None, grad: Tensor | None) 
         if result is not None:
             if grad is None:
                 raise RuntimeError("can't replace a None gradient with a non-None value")
-            check_result(result, grad)
+            check_result(result, grad, getattr(hook, "__name__", "<unknown>"))
             grad = result
     return grad
 
 
-def check_result(result: Any, grad: Tensor) -> None:
+def gradients_of(result: Any, count: int, hook: Callable[..., Any]) -> list[Any]:
+    """What a hook of a node gives in place of so many gradients.
+
+    More may be given if they are None: operators on numbers have an input less than PyTorch's.
+    """
+    if not isinstance(result, tuple):
+        raise TypeError(f"expected tuple, but hook returned '{type(result).__name__}'")
+    if len(result) < count or any(g is not None for g in result[count:]):
+        raise RuntimeError(
+            f"hook '{getattr(hook, '__name__', '<unknown>')}' has returned an incorrect number of "
+            f"values (got {len(result)}, but expected {count})"
+        )
+    return list(result[:count])
+
+
+def check_result(result: Any, grad: Tensor, name: str) -> None:
     """Raise if a hook's result cannot replace the gradient."""
     if not isinstance(result, Tensor):
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if result.dtype is not grad.dtype:
         raise RuntimeError(
-            f"hook '<hook>' has changed the type of value (was {grad.type()} got {result.type()})"
+            f"hook '{name}' has changed the type of value (was {grad.type()} got {result.type()})"
         )
     if result._size != grad._size:
-        raise RuntimeError("hook '<hook>' has changed the size of value")
+        raise RuntimeError(f"hook '{name}' has changed the size of value")

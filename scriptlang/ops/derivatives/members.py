@@ -25,6 +25,23 @@ class Property:
     delete: Callable[[Tensor], None]
 
 
+IN_C = {
+    "float16": "c10::Half",
+    "bfloat16": "c10::BFloat16",
+    "float32": "float",
+    "float64": "double",
+    "complex64": "c10::complex<float>",
+    "complex128": "c10::complex<double>",
+    "int64": "long int",
+    "int32": "int",
+    "int16": "short int",
+    "int8": "signed char",
+    "uint8": "unsigned char",
+    "bool": "bool",
+}
+"""How errors of PyTorch name the types of gradients."""
+
+
 # Reading and setting
 
 
@@ -58,8 +75,9 @@ def set_grad(self: Tensor, value: Tensor | None) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value.dtype is not self.dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{dtypes.DISPLAY[value.dtype.name]}' to "
-            f"a tensor with dtype '{dtypes.DISPLAY[self.dtype.name]}'"
+            f"attempting to assign a gradient with dtype '{IN_C.get(value.dtype.name)}' to a "
+            f"tensor with grad_dtype '{dtypes.DISPLAY[self.dtype.name]}'. The gradient must match "
+            "the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
     if value._size != self._size:
         raise RuntimeError(
@@ -140,11 +158,24 @@ GETTERS: dict[str, Callable[[Tensor], Any]] = {
     ),
     "_base": lambda self: None if self._autograd is None else self._autograd.base,
     "_version": get_version,
-    "_backward_hooks": lambda self: None if self._autograd is None else self._autograd.hooks,
     "_post_accumulate_grad_hooks": lambda self: (
         None if self._autograd is None else self._autograd.after_hooks
     ),
 }
+
+
+def set_hooks(self: Tensor, value: dict[int, Any] | None) -> None:
+    """Replace all hooks of a leaf; as in PyTorch, those of other tensors stay with their nodes."""
+    state_of(self).hooks = value
+
+
+def get_hooks(self: Tensor) -> dict[int, Any] | None:
+    state = self._autograd
+    node = node_of(self)
+    if state is None or state.hooks is not None or node is None:
+        return None if state is None else state.hooks
+    return (node.tensor_hooks or {}).get(state.output_nr)
+
 
 PROPERTIES: dict[str, Property] = {
     **{name: Property(get, read_only(name), refuse_deletion) for name, get in GETTERS.items()},
@@ -152,6 +183,7 @@ PROPERTIES: dict[str, Property] = {
     "_grad": Property(get_grad, set_grad, delete_grad),
     "_grad_fn": Property(node_of, set_grad_fn, refuse_deletion),
     "data": Property(get_data, set_data, keep_data),
+    "_backward_hooks": Property(get_hooks, set_hooks, refuse_deletion),
 }
 
 
@@ -159,6 +191,19 @@ PROPERTIES: dict[str, Property] = {
 
 
 def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
+    """`require`, which functions that are transformed may not call."""
+    if mode.transforms:
+        raise RuntimeError(
+            "You are attempting to call Tensor.requires_grad_() (or perhaps using "
+            "torch.autograd.functional.* APIs) inside of a function being transformed by a "
+            "functorch transform. This is unsupported, please attempt to use the functorch "
+            "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
+            "of a function being transformed instead."
+        )
+    return require(self, requires_grad)
+
+
+def require(self: Tensor, requires_grad: bool = True) -> Tensor:
     """Set whether a leaf requires a gradient.
 
     Raises RuntimeError for integers and bools, and when turning it off for non-leaf tensors.
@@ -270,6 +315,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "register_hook": register_hook,
     "register_post_accumulate_grad_hook": register_post_accumulate_grad_hook,
     "requires_grad_": requires_grad_,
+    "_require": require,
     "retain_grad": retain_grad,
     "_is_view": is_view,
     "_refuse_numpy": refuse_numpy,

@@ -106,7 +106,7 @@ class Node:
         return made[0] if len(made) == 1 else tuple(made)
 
     def __repr__(self) -> str:
-        return f"<{self.name()} object at {id(self):#x}>"
+        return f"<{type(self).__name__} object at {id(self):#x}>"
 
 
 class AccumulateGrad(Node):
@@ -118,6 +118,9 @@ class AccumulateGrad(Node):
         super().__init__(())
         self.number = 1 << 62  # highest priority: it runs as soon as it is ready
         self.variable = variable
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
 
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         accumulate(self.variable, grads[0])

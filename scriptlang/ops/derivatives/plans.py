@@ -35,6 +35,35 @@ class Through:
 THROUGH = Through()
 
 
+NUMBERS = {
+    "clamp": 1,
+    "clamp.Tensor": 0,
+    "div.Tensor_mode": 2,
+    "embedding_bag.padding_idx": 0,
+    "fmod.Tensor": 1,
+    "lerp.Tensor": 1,
+    "linalg_pinv.atol_rtol_float": 0,
+    "masked_fill.Tensor": 1,
+    "max.dim": 0,
+    "min.dim": 0,
+    "pow.Scalar": 2,
+    "pow.Tensor_Scalar": 0,
+    "pow.Tensor_Tensor": 1,
+    "remainder.Tensor": 1,
+    "rsub.Scalar": 1,
+    "std.correction": 0,
+    "std.dim": 0,
+    "std_mean.correction": 0,
+    "std_mean.dim": 0,
+    "var.correction": 0,
+    "var.dim": 0,
+    "var_mean.correction": 0,
+    "var_mean.dim": 0,
+    "xlogy.Scalar_Other": 2,
+}
+"""The numbers in names of nodes that are not the index of the overload."""
+
+
 class Plan:
     """How calls of one operator are recorded; this class is for those that write no arguments.
 
@@ -89,13 +118,19 @@ class Plan:
         name = self.op.name.partition("::")[2]
         if name.endswith("_") and not name.endswith("__"):
             name = name[:-1]
-        words = name.strip("_").split("_")
-        return "".join(w[:1].upper() + w[1:] for w in words) + f"Backward{self.number}"
+        words = name.strip("_").split("_")  # letters behind digits are large, too: AvgPool2D
+        return "".join(w.title() for w in words) + f"Backward{self.number}"
 
     @property
     def number(self) -> int:
-        """The number in a node's name: the overload's index; 0 for overloads on numbers."""
+        """The number in a node's name: the overload's index; 0 for overloads on numbers.
+
+        In PyTorch it is the place among those that have a derivative of their own (NUMBERS).
+        """
         op = self.op.form.base if self.op.form and self.op.kind == "form" else self.op
+        number = NUMBERS.get(op.qualified_name.removeprefix("aten::"))
+        if number is not None:
+            return number
         known = [
             o.overload
             for o in table.overloads(op.name)

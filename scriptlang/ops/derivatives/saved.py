@@ -85,7 +85,7 @@ class Saved:
         if version_of(tensor) != before:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as "
-                "input to pack hook can not be modified by in-place operations as this can lead "
+                "input to pack hook cannot be modified by in-place operations as this can lead "
                 "to unexpected side-effects. Please open an issue if you need to perform in-place "
                 "operations on the input to a pack hook."
             )
@@ -203,3 +203,15 @@ def read(value: Any, node: Any) -> Any:
 def holds_tensor(value: Any) -> bool:
     """Whether a saved value holds the memory of a tensor, which the backward pass frees."""
     return isinstance(value, Saved) or isinstance(value, list) and any(map(holds_tensor, value))
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A context in which `saved_tensors_hooks` raises RuntimeError with this message."""
+    if mode.hooks and mode.refusal is None:
+        raise RuntimeError(error_message)
+    before, mode.refusal = mode.refusal, error_message
+    try:
+        yield
+    finally:
+        mode.refusal = before

@@ -178,6 +178,12 @@ def edge_of(tensor: Tensor) -> Edge | None:
     return (accumulator_of(tensor), 0) if tensor._requires_grad else None
 
 
+def required(tensor: Tensor) -> Tensor:
+    """A new leaf, which requires a gradient from now on."""
+    tensor.requires_grad = True
+    return tensor
+
+
 def is_leaf(tensor: Tensor) -> bool:
     return node_of(tensor) is None
 

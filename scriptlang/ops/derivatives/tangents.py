@@ -20,7 +20,10 @@ from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
 from .slices import replay_of, view_maker
-from .state import State, alias, later, open_levels, state_of
+from .state import State, alias, later, needs, open_levels, state_of
+
+EVERY, OFF = 1 << 30, -(1 << 30)
+"""`mode.below` where tangents of all levels are seen, and where forward mode is off."""
 
 
 class Level:
@@ -177,6 +180,9 @@ def write(
     if state.source is None or found is not None and found[1] is None:
         if tangent is not None:
             tangent = fitted(tangent, tensor)
+        if found is not None and can_overwrite(found[0], tensor, tangent):
+            overwrite(found[0], tangent)
+        elif tangent is not None:
             if any(tangent._storage is other._storage for other in others):
                 tangent = functions.clone(tangent)
             keep(tensor, level, tangent, None)
@@ -193,10 +199,32 @@ def write(
     part: Any = tangent_of(tensor, level)
     if part._storage is not tangent_of(source, level)._storage:
         part = derived(tensor, source, level)
-    if tangent is None:
-        functions.zero_(part)
-    else:
-        functions.copy_(part, fitted(tangent, tensor))
+    overwrite(part, None if tangent is None else fitted(tangent, tensor))
+
+
+def can_overwrite(old: Tensor, tensor: Tensor, new: Tensor | None) -> bool:
+    """Whether a tangent is written in place.
+
+    One that is recorded is not: what the new one was computed of is needed to go back.
+    """
+    return old._size == tensor._size and not needs(old) and (new is None or not needs(new))
+
+
+def overwrite(old: Tensor, new: Tensor | None) -> None:
+    """Write a tangent in place, as the tensor was; None: zero."""
+    if new is None:
+        functions.zero_(old)
+    elif new is not old:
+        functions.copy_(old, functions.clone(new) if new._storage is old._storage else new)
+
+
+def follows(tensor: Tensor, level: Level) -> bool:
+    """Whether a tensor's tangent is a view of that of another tensor."""
+    state = tensor._autograd
+    if state is None or state.source is None or tangent_of(state.source, level) is None:
+        return False
+    found = None if state.tangents is None else state.tangents.get(level)
+    return found is None or found[1] is not None
 
 
 # Tensors with the same tangents
@@ -243,8 +271,35 @@ def dual(primal: Tensor, level: Level, tangent: Tensor) -> Tensor:
         made = functions.alias(primal)
         if made is primal:
             made = alias(primal)
-        keep(made, level, tangent, None)
+        keep(made, level, laid_as(primal, tangent), None)
     return made
+
+
+def laid_as(primal: Tensor, tangent: Tensor) -> Tensor:
+    """The tangent, or a copy of it, that lies in its memory as the tensor does.
+
+    So writes and views do to it what they do to the tensor; a copy, as in PyTorch, where it does
+    not lie so. Writes to a tensor reach a tangent of a user that does.
+    """
+    if is_laid_as(primal, tangent):
+        return tangent
+    if any(step == 0 and n > 1 for step, n in zip(primal._stride, primal._size)):
+        return functions.clone(tangent)  # writes to such a tensor are refused
+    count = primal._storage.data.nbytes // primal.dtype.itemsize
+    whole = functions.zeros([count], dtype=primal.dtype)
+    part = functions.as_strided(whole, list(primal._size), list(primal._stride), primal._offset)
+    return functions.copy_(part, tangent)
+
+
+def is_laid_as(primal: Tensor, tangent: Tensor) -> bool:
+    if tangent.dtype is not primal.dtype:
+        return False
+    if tangent._storage.data.nbytes != primal._storage.data.nbytes:
+        return False
+    if not primal.numel():
+        return True
+    steps = zip(primal._stride, tangent._stride, primal._size)
+    return tangent._offset == primal._offset and all(a == b or n == 1 for a, b, n in steps)
 
 
 def primal_of(tensor: Tensor, level: Level) -> Tensor:

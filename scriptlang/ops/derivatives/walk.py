@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Sequence
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
 
 from ...limits import check_time
 from ...tensors import Tensor
 from ..calling.current import mode
 from .accumulate import accumulate
 from .anomaly import check, tell
-from .hooks import run_hooks
+from .hooks import gradients_of, run_hooks
 from .nodes import AccumulateGrad, Node
 from .slices import CopySlices
 from .state import Edge
+
+DEPTH = 40
+"""So many passes inside of each other run in one thread."""
 
 
 class Walk:
@@ -28,6 +33,7 @@ class Walk:
     steps: the writes of nodes CopySlices, which may be nodes of the pass themselves, if a second
     derivative goes through what they saved; late: nodes that are released at the end for that.
     current: the node that runs.  outer: the pass that runs the node that runs this one, or None.
+    depth: how many passes are outside of it.  callbacks: what users want to be called at its end.
     """
 
     def __init__(
@@ -44,7 +50,9 @@ class Walk:
         self.inputs: dict[Node, set[int]] = {}
         self.captured: dict[Edge, Tensor] = {}
         self.current: Node | None = None
+        self.callbacks: deque[Callable[[], None]] = deque()
         self.outer: Walk | None = mode.walk
+        self.depth: int = 0 if self.outer is None else self.outer.depth + 1
         for node, number in inputs or ():
             self.inputs.setdefault(node, set()).add(number)
         self.steps: set[Node] = set()
@@ -52,6 +60,7 @@ class Walk:
         self.waiting = self.count([node for node, _ in roots])
         self.useful = None if inputs is None else self.find_useful()
         self.heap: list[tuple[int, int, Node]] = []
+        self.pushed = 0
         for (node, number), grad in zip(roots, grads):
             self.add(node, number, grad)
         for node in dict.fromkeys(node for node, _ in roots):
@@ -92,7 +101,8 @@ class Walk:
         return useful
 
     def push(self, node: Node) -> None:
-        heapq.heappush(self.heap, (-node.number, id(node), node))
+        self.pushed += 1  # of leaves, which have one number, those that are ready first run first
+        heapq.heappush(self.heap, (-node.number, self.pushed, node))
 
     def add(self, node: Node, number: int, grad: Tensor | None) -> None:
         """Add a gradient to those of an output of a node."""
@@ -104,6 +114,32 @@ class Walk:
             slots[number] = grad if known is None else known + grad
 
     def run(self) -> None:
+        """Make the pass; one that is deep inside of others runs in a thread of its own.
+
+        A backward that a user wrote may go backward itself: so many calls of Python in each other
+        are not allowed in one thread.
+        """
+        if self.depth % DEPTH or not self.depth:
+            self.go()
+            return
+        failed: list[BaseException] = []
+        state = dict(vars(mode))
+
+        def work() -> None:
+            vars(mode).update(state)
+            mode.turn(mode.enabled)
+            try:
+                self.go()
+            except BaseException as error:
+                failed.append(error)
+
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+        if failed:
+            raise failed[0]
+
+    def go(self) -> None:
         enabled, quiet = mode.enabled, mode.is_quiet
         mode.walk = self
         try:
@@ -114,6 +150,8 @@ class Walk:
                 self.step(heapq.heappop(self.heap)[2])
             for node in self.late:
                 node.release()
+            while self.callbacks:  # they may add others
+                self.callbacks.popleft()()
         finally:
             mode.turn(enabled)
             mode.is_quiet = quiet
@@ -171,8 +209,8 @@ class Walk:
         if not leaf.after:
             accumulate(leaf.variable, grads[0])
             return
-        given = tuple(grads)
-        accumulate(leaf.variable, grads[0])
+        given = tuple(grads)  # hooks see the memory that becomes the leaf's gradient
+        accumulate(leaf.variable, grads[0], others=1)
         for hook in list(leaf.after.values()):
             hook((), given)
 
@@ -197,7 +235,7 @@ class Walk:
             for hook in list(node.before.values()):
                 result = hook(tuple(grads))
                 if result is not None:
-                    grads[:] = result if isinstance(result, tuple) else [result]
+                    grads[:] = gradients_of(result, len(grads), hook)
 
     def apply(self, node: Node, grads: list[Tensor | None]) -> Sequence[Tensor | None]:
         wanted = [edge is not None and self.is_wanted(edge[0]) for edge in node.edges]
@@ -218,7 +256,7 @@ class Walk:
             for hook in list(node.after.values()):
                 result = hook(tuple(made), tuple(grads))
                 if result is not None:
-                    made = list(result) if isinstance(result, (tuple, list)) else [result]
+                    made = gradients_of(result, len(made), hook)
         if not self.keeps:
             if node in self.steps or isinstance(node, CopySlices) and node.step in self.waiting:
                 self.late.append(node)

@@ -363,7 +363,7 @@ def _tensor(data, dtype=None, device=None, requires_grad=False):
     made = from_list(data, dtype)
     if requires_grad and made.dtype.kind not in "fc":
         raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
-    made.requires_grad_(requires_grad)
+    made.requires_grad = requires_grad
     return made
 
 

@@ -11,7 +11,7 @@ from ...interpreter.engine import engine as engine_named
 from ...interpreter.gradients import give
 from ...ops.derivatives.api import grad
 from ...ops.derivatives.recorder import activate
-from ...ops.derivatives.state import alias, needs
+from ...ops.derivatives.state import alias, needs, required
 from ...ops.derivatives.tangents import carry, plain
 from ...passes.ahead.values import mapped
 from ...tensors import Tensor
@@ -45,7 +45,7 @@ def by_tape(owner: ValueAndGrad, values: list[Any]) -> Any:
 
 
 def leaf(part: Any) -> Any:
-    return carry(part, alias(part)).requires_grad_() if isinstance(part, Tensor) else part
+    return required(carry(part, alias(part))) if isinstance(part, Tensor) else part
 
 
 def detached(part: Any) -> Any:
@@ -57,9 +57,9 @@ def requiring(tensors: list[Tensor]) -> Iterator[list[Tensor]]:
     """A context in which the tensors require a gradient; it yields them."""
     changed = [t for t in tensors if not t._requires_grad]
     for t in changed:
-        t.requires_grad_()
+        t.requires_grad = True
     try:
         yield [give(t) for t in tensors]
     finally:
         for t in changed:
-            t.requires_grad_(False)
+            t.requires_grad = False

@@ -174,14 +174,17 @@ def scatter_prod_gradient(
     """The gradients of products: for each factor the product of the others.
 
     Nonzero sources are divided out of the product; a zero only has a gradient if it is the only
-    one.
+    one. Of two zeros each has the other as a factor, which second derivatives need.
     """
     src_zero = src == 0
     start = x if include_self else torch.ones_like(x)
     product = start.scatter_reduce(dim, index, src.masked_fill(src_zero, 1), "prod")
     zeros_in = torch.zeros_like(x).scatter_add(dim, index, src_zero.to(dtype=x.dtype))
     own = torch.ones_like(x).scatter_reduce(dim, index, src, "prod")
-    alone = src_zero & (zeros_in.gather(dim, index) == 1)
+    number = zeros_in.gather(dim, index)
+    at_zero = src * src_zero
+    partner = torch.zeros_like(x).scatter_add(dim, index, at_zero).gather(dim, index) - at_zero
+    factor = torch.where(number == 1, torch.ones_like(src), partner * (number == 2))
     whole = result.gather(dim, index) / src.masked_fill(src_zero, 1)
-    other = torch.where(alone, product.gather(dim, index), whole)
+    other = torch.where(src_zero, product.gather(dim, index) * factor, whole)
     return grad * own, grad.gather(dim, index) * other
