@@ -53,7 +53,14 @@ class StepGraph(Straight):
     def __init__(self, tensors: Sequence[Tensor], *args: Any) -> None:
         super().__init__(*args)
         self.flags = [(t, t._requires_grad) for t in tensors]
-        self.storages = {id(storage) for _, storage, _ in self.memory}
+        self.storages = {id(storage) for _, storage, *_ in self.memory}
+
+    def takes(self, leaves: Sequence[Any]) -> bool:
+        """Whether no argument is memory of the module, which the step writes: as storages, since
+        their addresses take longer to find."""
+        if any(type(x) is not float and id(x._storage) in self.storages for x in leaves):
+            return False
+        return self.writes is None or not self.writes.arguments or super().takes(leaves)
 
     def holds(self) -> bool:
         return all(t._requires_grad is flag for t, flag in self.flags) and super().holds()
@@ -66,12 +73,6 @@ class StepInside(Inside):
         super().__init__(function, engine)
         self.sources = self.trained = Trained()
         self.kinds = Kinds(MOST_KINDS)
-
-    def run(self, made: Any, leaves: list[Any]) -> Any:
-        """NotImplemented for arguments that are memory of the module, which the step writes."""
-        if any(type(x) is not float and id(x._storage) in made.storages for x in leaves):
-            return NotImplemented
-        return made.run(leaves)
 
     def graph_of(self, joint: Joint, template: Any) -> StepGraph:
         return StepGraph(self.trained.tensors, joint, template, self.function.name, self.engine)
