@@ -50,8 +50,8 @@ struct NativeObject {
   nb::object read(const Value& slot, class ToPython& convert) const;
 };
 
-// Gives the tensors that slots of objects show as this Tensor the memory, type and shape that it has
-// got.
+// Gives the tensors that slots of objects show as this Tensor the memory, type and shape that it
+// has got.
 void follow(nb::handle tensor);
 
 // Whether a Tensor requires a gradient or has autograd metadata, as views have.

@@ -368,12 +368,14 @@ void follow(nb::handle tensor) {
       if (slot.tag() != Tag::Tensor || slot.as_tensor().impl() != o.note(k, {}).value) continue;
       TensorImpl* held = slot.as_tensor().impl();
       if (is_quantized(held->dtype) != is_quantized(now.dtype())) continue;
+      // It only keeps the memory: nothing is read by it.
       before.push_back(unchecked_on_storage(held->storage, held->dtype, {}, {}, 0));
       now.storage()->retain();
       held->storage->release();
       held->storage = now.storage();
       held->dtype = now.dtype();
       held->offset = now.storage_offset();
+      // `now` was checked when it was made.
       held->set_geometry(now.sizes(), now.strides());
     }
     turn.give();
