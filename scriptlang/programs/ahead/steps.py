@@ -7,12 +7,13 @@ other options are part of it. Where there is no straight graph, the step records
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...interpreter.gradients import STRAIGHT
 from ...ir import Function
 from ...objects import ScriptObject, walk
+from ...ops.derivatives.state import count_write
 from ...passes.ahead.joint import Joint
 from ...tensors import Tensor
 from .inside import Inside, Straights
@@ -36,6 +37,7 @@ class Trained:
     """What a training step differentiates by: what requires a gradient in its module."""
 
     tensors: list[Tensor]  # of the module, when a graph was made last
+    changed: Sequence[Tensor] = ()  # those of them that steps change
 
     def arguments(self, values: Sequence[Any]) -> list[Any]:
         return []
@@ -43,7 +45,8 @@ class Trained:
     def watch(self, joint: Joint) -> None:
         module = joint.arguments[0].found
         self.tensors = [t for t in walk(module, slots_of=read_slots) if isinstance(t, Tensor)]
-        joint.wanted = {id(t) for t in self.tensors if t._requires_grad}
+        self.changed = [t for t in self.tensors if t._requires_grad]
+        joint.wanted = set(map(id, self.changed))
         joint.changing = CHANGING
 
 
@@ -73,6 +76,14 @@ class StepInside(Inside):
         super().__init__(function, engine)
         self.sources = self.trained = Trained()
         self.kinds = Kinds(MOST_KINDS)
+
+    def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        """The step also counts as a write to the parameters, as that of an optimizer does: what was
+        computed from them before cannot go backward any more."""
+        made = super().call(args, kwargs)
+        for t in self.trained.changed:
+            count_write(t)
+        return made
 
     def graph_of(self, joint: Joint, template: Any) -> StepGraph:
         return StepGraph(self.trained.tensors, joint, template, self.function.name, self.engine)
