@@ -84,6 +84,24 @@ def test_weights_in_lists(engine):
     assert scriptlang.allclose(module(x)[0], other(x)[0])
 
 
+class Kept(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.register_buffer("kept", scriptlang.zeros(1))
+
+    def forward(self) -> Tensor:
+        return self.kept * 1
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_results_that_are_written_to_buffers(engine):
+    module = scriptlang.script(Kept(), engine=engine)
+    assert module().tolist() == [0]
+    x = scriptlang.arange(6.0).reshape(2, 3).t()
+    scriptlang.mul(x, 2.0, out=module.kept)
+    assert module().tolist() == (x * 2).tolist() == module.kept.tolist()
+
+
 def test_memory_of_old_parameters_is_given_back():
     module = scriptlang.script(First(), engine="native")
     x = scriptlang.ones(2, 2)
