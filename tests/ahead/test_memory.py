@@ -1,5 +1,5 @@
-"""Programs with derivatives made ahead of time, and the memory of what they are given: it may be
-shared by arguments, change its place between calls, and must not be handed out as a gradient."""
+"""Programs with derivatives made ahead of time, and what there is besides arguments: their memory
+may be shared, or be elsewhere at the next call; gradients have memory of their own."""
 
 from __future__ import annotations
 
@@ -100,3 +100,19 @@ def test_gradients_that_programs_return_are_no_memory_of_arguments(engine):
     for _ in range(2):
         program(x.clone(), y).zero_()
         assert y.tolist() == [3, 4]
+
+
+def made(x: Tensor) -> Tensor:
+    return (x * scriptlang.ones([3])).sum()
+
+
+def test_the_default_dtype_of_a_call_counts():
+    call = value_and_grad(made, engine="python")
+    x = scriptlang.ones(3)
+    for default in (scriptlang.float64, scriptlang.float32, scriptlang.float64):
+        assert call(x)[0].dtype == scriptlang.float32
+        scriptlang.set_default_dtype(default)
+        try:
+            assert call(x)[0].dtype == default
+        finally:
+            scriptlang.set_default_dtype(scriptlang.float32)

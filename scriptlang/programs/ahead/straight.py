@@ -8,6 +8,7 @@ from typing import Any
 
 from ... import budgets
 from ...building import alone, uncollected
+from ...dtypes import get_default_dtype
 from ...interpreter.arguments import bind
 from ...interpreter.engine import engine as engine_named
 from ...interpreter.gradients import has_tangent
@@ -235,6 +236,7 @@ class Straight:
 
         Raises NotStraight if a tensor that is written shares memory with another of them.
         """
+        self.default = get_default_dtype()
         everything = [(*slot_of(obj, name), value) for obj, name, value in self.joint.lifted]
         self.numbers = [
             (i, obj, slot)
@@ -269,7 +271,10 @@ class Straight:
         self.writes = Writes(arguments, held, written) if arguments or written else None
 
     def holds(self) -> bool:
-        """Whether all objects still have the attributes that the graph was made for."""
+        """Whether all objects still have the attributes that the graph was made for, and the
+        default dtype is that."""
+        if get_default_dtype() is not self.default:
+            return False
         for obj, slot, value in self.lifted:
             if obj.slots[slot] is not value:
                 return False
