@@ -85,6 +85,19 @@ def test_gradients_are_no_memory_of_arguments(engine):
     assert y.tolist() == [3, 4]
 
 
+def partly_written(x: Tensor, y: Tensor) -> Tensor:
+    x[0] = y[1]
+    return (x * y).sum()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_elements_that_share_memory(engine):
+    call = value_and_grad(partly_written, wrt="y", engine=engine)
+    y = scriptlang.tensor([2.0, 3.0, 4.0])
+    assert not call.why(scriptlang.ones(3), y) and call(scriptlang.ones(3), y)[0] == 13
+    assert call(scriptlang.ones(1).expand(3), y)[0] == 27
+
+
 class Slope(nn.Module):
     def forward(self, x: Tensor, y: Tensor) -> Tensor:
         x.requires_grad_(True)

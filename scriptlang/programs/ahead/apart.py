@@ -10,6 +10,7 @@ from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from ...ops.shared.elementwise import overlaps_itself
 from ...passes.ahead.values import NotStraight
 from ...tensors import Tensor
 
@@ -72,12 +73,13 @@ class Writes:
         self.held = Places(held if arguments else ())
 
     def are_apart(self, leaves: Sequence[Any]) -> bool:
-        """Whether the arguments of a call share no memory with what is written."""
+        """Whether the arguments of a call share no memory with what is written, which is written as
+        a whole: its elements must not share memory either."""
         places = [(0, 0) if type(x) is float else place_of(x) for x in leaves]
         if any(map(self.written.meets, places)):
             return False
         for i in self.arguments:
-            if self.held.meets(places[i]):
+            if self.held.meets(places[i]) or overlaps_itself(leaves[i]):
                 return False
             if any(k != i and overlap(places[i], place) for k, place in enumerate(places)):
                 return False
