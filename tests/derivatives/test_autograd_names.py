@@ -368,3 +368,30 @@ def test_mutation_of_a_tensor_whose_id_another_one_gets():
             kept.append(second)
         second.sin().sum().backward()
     assert x.grad.tolist() == pytest.approx((7 * scriptlang.cos(7 * x)).tolist())
+
+
+INFERENCE_IN_THREADS = """
+import threading
+import scriptlang
+entered, left, found = threading.Event(), threading.Event(), []
+
+def other():
+    with scriptlang.inference_mode():
+        entered.set()
+        left.wait()
+        found.append((scriptlang.ones(2) * 2).is_inference())
+
+thread = threading.Thread(target=other)
+thread.start()
+entered.wait()
+with scriptlang.inference_mode():
+    pass
+left.set()
+thread.join()
+assert found == [True]
+assert not (scriptlang.ones(2) * 2).is_inference()
+"""
+
+
+def test_inference_mode_of_a_thread_lasts_when_another_one_leaves_it():
+    children.run("-c", INFERENCE_IN_THREADS, check=True)
