@@ -128,6 +128,7 @@ class ToNative {
   std::vector<nb::object> owned_;    // copies of lists and dicts, where Python has no GIL
   std::vector<nb::object> adopted_;  // old slots of objects; keeps alive what seen_ has by address
   DomainRef domain_;
+  int adopting_ = 0;  // objects whose slots are being converted
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
   std::vector<std::pair<nb::object, Value>> differentiable_;

@@ -203,17 +203,24 @@ bool may_need_gradient(nb::handle tensor) {
   return !n.m_autograd.is(tensor, Py_None) || n.m_grad.is(tensor, Py_True);
 }
 
+// Notes that a Tensor stands for one in an object.
+static void show(nb::handle tensor) {
+  known().shown[nb::steal(PyLong_FromVoidPtr(tensor.ptr()))] = tensor;
+}
+
 Tensor ToNative::tensor(nb::handle value) {
   Tensor made = tensor_from_python(value);
   if (watching_) watched_.emplace_back(nb::borrow(value), made);
   if (__builtin_expect(may_need_gradient(value), 0)) {
     differentiable_.emplace_back(nb::borrow(value), made);
   }
+  if (adopting_) show(value);
   return made;
 }
 
 // Makes conversions that keep Tensors return this one.
 static void set_known(const Tensor& t, nb::handle tensor) {
+  show(tensor);
   known().tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = tensor;
 }
 
@@ -331,7 +338,7 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
 static nb::ft_mutex reading;  // of the `reads` of all objects
 
 NativeObject::Read NativeObject::note(size_t slot, Read now) const {
-  if (now.value) known().shown[nb::steal(PyLong_FromVoidPtr(now.tensor.ptr()))] = now.tensor;
+  if (now.value) show(now.tensor);
   nb::ft_lock_guard guard(reading);
   if (reads.size() <= slot) reads.resize(slot + 1);
   if (!now.value) return reads[slot];

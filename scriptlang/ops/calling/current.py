@@ -119,8 +119,8 @@ creators: list[Callable[[str, list[Any]], Any]] = []
 
 
 shown: WeakValueDictionary[int, Any] = WeakValueDictionary()
-"""By their ids, the tensors that Python has got from objects of the native engine. Each of them
-stands for a tensor there."""
+"""By their ids, the tensors that stand for one in an object of the native engine: Python got them
+from it, or it has taken them over."""
 
 followers: list[Callable[[Any], None]] = []
 """The native engine's function that gives its tensor the memory and shape of the one shown."""
