@@ -13,7 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _checkout, allocations
-from ..ops.calling.current import creators, mode, tells
+from ..ops.calling.current import creators, followers, mode, tells
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -33,6 +33,7 @@ def load() -> tuple[ModuleType | None, str]:
     default_generator.native = allocations.native = _native
     tells[:] = [_native.set_grad_enabled]
     creators[:] = [create]
+    followers[:] = [_native.follow]
     mode.turn(mode.enabled)
     return _native, ""
 

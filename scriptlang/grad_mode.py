@@ -6,7 +6,7 @@ import functools
 import inspect
 import warnings
 from collections.abc import Callable, Generator
-from threading import local
+from threading import get_ident, local
 from typing import Any, TypeVar, overload
 
 from .ops.calling.current import calls, mode
@@ -122,10 +122,14 @@ class enable_grad(no_grad):
 class Waiting:
     """The recorder from when inference mode is entered to when an operator is called.
 
-    So running a loaded program in inference mode loads no operators.
+    So running a loaded program in inference mode loads no operators. inside: the threads that have
+    entered that with it.
     """
 
     is_waiting = True
+
+    def __init__(self) -> None:
+        self.inside: set[int] = set()
 
     def run(self, op: Any, kernel: Any, values: list[Any]) -> Any:
         from .ops.derivatives.recorder import activate
@@ -161,13 +165,21 @@ class inference_mode(_Mode):
         super().__enter__()
         self.was = mode.inference
         mode.inference = not self.value
-        if mode.inference and calls.recorder is None:
-            calls.recorder = Waiting()
+        if not mode.inference:
+            return
+        recorder = calls.recorder
+        if recorder is None:
+            recorder = calls.recorder = Waiting()
+        if isinstance(recorder, Waiting):
+            recorder.inside.add(get_ident())
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
         mode.inference = self.was
-        if isinstance(calls.recorder, Waiting) and not mode.inference:
-            calls.recorder = None
+        recorder = calls.recorder
+        if isinstance(recorder, Waiting) and not mode.inference:
+            recorder.inside.discard(get_ident())
+            if not recorder.inside:
+                calls.recorder = None
         super().__exit__(exc_type, exc_value, traceback)
 
 

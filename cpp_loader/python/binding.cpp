@@ -253,6 +253,9 @@ NB_MODULE(_native, m) {
       },
       "The notes, as int64 numbers in the order of ops/observe.h; no more are made.");
 
+  m.def("follow", &follow, nb::arg("tensor"),
+        "Tell objects of the engine that a Tensor in them has got other memory or another shape.");
+
   nb::class_<NativeObject>(m, "Object", "Slots of an instance, in the engine; reads as a list.")
       .def(
           "__init__",

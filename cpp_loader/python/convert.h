@@ -42,10 +42,17 @@ struct NativeObject {
   // the caller releases.
   nb::object remember(size_t slot, nb::handle tensor) const;
 
+  // The slots of which reads have returned this Tensor last.
+  std::vector<size_t> slots_of(nb::handle tensor) const;
+
   // The value of a slot, for Python. The caller holds a turn in the domain, and `convert` belongs
   // to it.
   nb::object read(const Value& slot, class ToPython& convert) const;
 };
+
+// Gives the tensors that slots of objects show as this Tensor the memory, type and shape that it
+// has got.
+void follow(nb::handle tensor);
 
 // Whether a Tensor requires a gradient or has autograd metadata, as views have.
 bool may_need_gradient(nb::handle tensor);
@@ -157,6 +164,7 @@ class ToNative {
   std::vector<nb::object> owned_;    // copies of lists and dicts, where Python has no GIL
   std::vector<nb::object> adopted_;  // old slots of objects; keeps alive what seen_ has by address
   DomainRef domain_;
+  int adopting_ = 0;  // objects whose slots are being converted
   bool watching_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
   std::vector<std::pair<nb::object, Value>> differentiable_;

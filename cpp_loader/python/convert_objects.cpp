@@ -132,15 +132,18 @@ Value ToNative::adopt(nb::handle value, int depth) {
   nb::object fresh = nb::cast(NativeObject{made, domain_, false});
   value.attr("slots") = fresh;
   known().instances[nb::steal(PyLong_FromVoidPtr(made.get()))] = value;
+  ++adopting_;
   try {
     for (size_t k = 0; k < old.size(); ++k) made->slots[k] = (*this)(old[k], depth + 1);
     NativeObject& there = nb::cast<NativeObject&>(fresh);
     for (size_t k = 0; k < old.size(); ++k) there.remember(k, old[k]);
     there.set_whole();
   } catch (...) {
+    --adopting_;
     value.attr("slots") = old;
     throw;
   }
+  --adopting_;
   return made;
 }
 

@@ -208,6 +208,11 @@ bool shares_memory(const Tensor& made, nb::handle tensor) {
   return made.storage()->lender(end_loan) || is_memory(n.m_owner.get(n.m_storage.get(tensor)));
 }
 
+// Notes that a Tensor stands for one in an object.
+static void show(nb::handle tensor) {
+  known().shown[nb::steal(PyLong_FromVoidPtr(tensor.ptr()))] = tensor;
+}
+
 Tensor ToNative::tensor(nb::handle value) {
   Tensor made = tensor_from_python(value);
   if (passed_ && shares_memory(made, value)) passed_->add(value, made);
@@ -215,11 +220,13 @@ Tensor ToNative::tensor(nb::handle value) {
   if (__builtin_expect(may_need_gradient(value), 0)) {
     differentiable_.emplace_back(nb::borrow(value), made);
   }
+  if (adopting_) show(value);
   return made;
 }
 
 // Makes conversions that keep Tensors return this one.
 static void set_known(const Tensor& t, nb::handle tensor) {
+  show(tensor);
   known().tensors[nb::steal(PyLong_FromVoidPtr(t.impl()))] = tensor;
 }
 
@@ -334,12 +341,58 @@ nb::object ToPython::same_tensor(const Tensor& t, nb::handle known_one) {
   return made;
 }
 
+static nb::ft_mutex reading;  // of the `reads` of all objects
+
 NativeObject::Read NativeObject::note(size_t slot, Read now) const {
-  static nb::ft_mutex mutex;
-  nb::ft_lock_guard guard(mutex);
+  if (now.value) show(now.tensor);
+  nb::ft_lock_guard guard(reading);
   if (reads.size() <= slot) reads.resize(slot + 1);
   if (!now.value) return reads[slot];
   return std::exchange(reads[slot], std::move(now));
+}
+
+std::vector<size_t> NativeObject::slots_of(nb::handle tensor) const {
+  nb::ft_lock_guard guard(reading);
+  std::vector<size_t> found;
+  for (size_t k = 0; k < reads.size(); ++k) {
+    if (reads[k].tensor.is(tensor)) found.push_back(k);
+  }
+  return found;
+}
+
+void follow(nb::handle tensor) {
+  if (Turn::is_inside()) return;  // a run of this thread uses the objects
+  std::vector<nb::object> holders;
+  for (nb::handle object : nb::list(known().instances.attr("values")())) {
+    nb::object slots = nb::borrow(known().m_slots.get(object));
+    if (nb::isinstance<NativeObject>(slots)) holders.push_back(std::move(slots));
+  }
+  for (const nb::object& holder : holders) {
+    const NativeObject& o = nb::cast<const NativeObject&>(holder);
+    const std::vector<size_t> found = o.slots_of(tensor);
+    if (found.empty()) continue;
+    const Tensor now = tensor_from_python(tensor);
+    std::vector<Tensor> before;  // destroyed without the turn, as that may run Python code
+    const DomainRef domain = o.domain;
+    Turn turn;
+    look(&turn, domain, true);
+    for (size_t k : found) {
+      const Value& slot = o.object->slots[k];
+      if (slot.tag() != Tag::Tensor || slot.as_tensor().impl() != o.note(k, {}).value) continue;
+      TensorImpl* held = slot.as_tensor().impl();
+      if (is_quantized(held->dtype) != is_quantized(now.dtype())) continue;
+      // It only keeps the memory: nothing is read by it.
+      before.push_back(unchecked_on_storage(held->storage, held->dtype, {}, {}, 0));
+      now.storage()->retain();
+      held->storage->release();
+      held->storage = now.storage();
+      held->dtype = now.dtype();
+      held->offset = now.storage_offset();
+      // `now` was checked when it was made.
+      held->set_geometry(now.sizes(), now.strides());
+    }
+    turn.give();
+  }
 }
 
 nb::object NativeObject::remember(size_t slot, nb::handle tensor) const {

@@ -30,6 +30,7 @@ __attribute__((noinline, cold)) Names& look_up() {
                           weakref.attr("WeakValueDictionary")(),
                           weakref.attr("WeakValueDictionary")(),
                           weakref.attr("WeakValueDictionary")(),
+                          nb::module_::import_("scriptlang.ops.calling.current").attr("shown"),
                           weakref.attr("WeakKeyDictionary")()};
   names.store(made, std::memory_order_release);
   return *made;

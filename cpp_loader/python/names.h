@@ -23,6 +23,7 @@ struct Names {
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject
   nb::object storages;   // WeakValueDictionary: address of a Storage -> Python Storage
   nb::object tensors;    // WeakValueDictionary: address of a TensorImpl -> Tensor
+  nb::object shown;      // WeakValueDictionary: address of a Tensor of an object -> Tensor
   nb::object classes;    // WeakKeyDictionary: class type -> capsule of its ClassRef
 
   Member m_storage{tensor, "_storage"}, m_dtype{tensor, "dtype"}, m_size{tensor, "_size"},

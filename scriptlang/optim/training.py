@@ -46,6 +46,10 @@ STARTED = "started"
 """The buffer of an SGD group that says which momentum buffers have a value."""
 
 
+OFFERED = tuple(name for name in algorithms.__all__ if name != "SparseAdam")
+"""The optimizers that programs can hold."""
+
+
 class Place(NamedTuple):
     """A place of a parameter in the program: its dotted name, and whether its type is Optional."""
 
@@ -89,8 +93,8 @@ def training_step(
     Raises CompileError if something cannot be compiled, ValueError for parameters that the module
     does not have, and TypeError for an optimizer that a program cannot hold, such as LBFGS.
     """
-    offered = ", ".join(name for name in algorithms.__all__ if name != "SparseAdam")
-    if type(optimizer).__name__ not in offered.split(", "):
+    if type(optimizer).__name__ not in OFFERED:
+        offered = ", ".join(OFFERED)
         raise TypeError(f"a program cannot hold {type(optimizer).__name__}; it can hold {offered}")
     whole = new_module("TrainingStep")
     whole.module = module if isinstance(module, ScriptModule) else script(module)
@@ -128,10 +132,17 @@ def compile_steps(step: ScriptModule) -> ScriptModule:
     first call with inputs of a kind. Raises ValueError for a module that `training_step` did not
     make.
     """
-    if not hasattr(step, "optimizer") or not hasattr(step.optimizer, "kind"):
-        raise ValueError("compile_steps takes what training_step made, or an archive of that")
+    check_made(step, "compile_steps")
     let_steps_be_straight(step._type.methods["step"], at_once)
     return step
+
+
+def check_made(step: ScriptModule, name: str) -> None:
+    """Raise ValueError for a module that `training_step` did not make, which may be a stranger's
+    archive."""
+    kind = getattr(getattr(step, "optimizer", None), "kind", None)
+    if not isinstance(kind, str) or kind not in OFFERED or "step" not in step._type.methods:
+        raise ValueError(f"{name} takes what training_step made, or an archive of that")
 
 
 def new_module(name: str) -> Any:
@@ -211,8 +222,7 @@ def optimizer_of(step: ScriptModule) -> Optimizer:
     Its parameters are those of the step; its state is a copy. `training_step` can make a step of it
     again. Raises ValueError for a module that `training_step` did not make.
     """
-    if not hasattr(step, "optimizer") or not hasattr(step.optimizer, "kind"):
-        raise ValueError("optimizer_of takes what training_step made, or an archive of that")
+    check_made(step, "optimizer_of")
     cls = getattr(algorithms, step.optimizer.kind)
     children = list(step.optimizer.children())
     made = cls([{"params": [step.get_parameter(path) for path in c.params]} for c in children])

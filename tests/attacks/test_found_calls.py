@@ -265,6 +265,13 @@ REFUSED = {
 }
 
 ANSWERED = {
+    "gradients of samples of no image": "aten::grid_sampler_2d_backward("
+    "T('float32', (0, 1, 2, 2), (4, 4, 2, 1), 0, 0, 'zeros', 0), "
+    "T('float32', (0, 1, 3, 3), (9, 9, 3, 1), 0, 0, 'zeros', 0), "
+    "T('float32', (0, 2, 2, 2), (8, 4, 2, 1), 0, 0, 'zeros', 0), 0, 0, False, [True, True])",
+    "a signal that a window just covers": "aten::conv_tbc(T('float32', (0, 2, 4), (8, 4, 1), 0, 0, "
+    "'zeros', 0), T('float32', (3, 4, 5), (20, 5, 1), 0, 60, 'plain', 0), T('float32', (5,), (1,), "
+    "0, 5, 'plain', 0), 1)",
     "one slope for a number": "quantized::prelu(Q(T('uint8', (), (), 0, 1, 'plain', 4), 1.0, 3, "
     "None), T('float32', (1,), (1,), 0, 1, 'plain', 4), 0.5, 3)",
     "an integral over nothing": "aten::trapz.dx(T('int64', (3, 0), (1, 1), 0, 0, 'unit', 4), -0.5, "

@@ -370,3 +370,47 @@ def test_variable_is_what_tensors_were():
     x = Variable(scriptlang.ones(2), requires_grad=True)
     assert isinstance(x, Variable) and isinstance(scriptlang.ones(1), Variable)
     assert x.requires_grad and not Variable(x).requires_grad
+
+
+def test_mutation_of_a_tensor_whose_id_another_one_gets():
+    x = scriptlang.tensor([1.0, 2.0], requires_grad=True)
+    with graph.allow_mutation_on_saved_tensors():
+        first = x * 1
+        kept = [first.sin()]
+        place = id(first)
+        first.mul_(3)
+        del first
+        for _ in range(50):
+            second = x * 7
+            if id(second) == place:
+                break
+            kept.append(second)
+        second.sin().sum().backward()
+    assert x.grad.tolist() == pytest.approx((7 * scriptlang.cos(7 * x)).tolist())
+
+
+INFERENCE_IN_THREADS = """
+import threading
+import scriptlang
+entered, left, found = threading.Event(), threading.Event(), []
+
+def other():
+    with scriptlang.inference_mode():
+        entered.set()
+        left.wait()
+        found.append((scriptlang.ones(2) * 2).is_inference())
+
+thread = threading.Thread(target=other)
+thread.start()
+entered.wait()
+with scriptlang.inference_mode():
+    pass
+left.set()
+thread.join()
+assert found == [True]
+assert not (scriptlang.ones(2) * 2).is_inference()
+"""
+
+
+def test_inference_mode_of_a_thread_lasts_when_another_one_leaves_it():
+    children.run("-c", INFERENCE_IN_THREADS, check=True)

@@ -83,3 +83,12 @@ def test_layers_in_segments():
     layers = nn.Sequential(nn.Linear(2, 3), nn.Tanh(), nn.Linear(3, 2), nn.Tanh())
     found = slope(lambda x: checkpoint_sequential(layers, 2, x, use_reentrant=False))
     assert found == pytest.approx(slope(layers))
+
+
+def test_an_input_that_is_written_before_backward():
+    x = scriptlang.ones(2, requires_grad=True) * 1
+    y = checkpoint(block, x, use_reentrant=False)
+    with scriptlang.no_grad():
+        x.mul_(2)
+    with pytest.raises(RuntimeError, match="modified by an inplace .* a checkpoint again"):
+        y.sum().backward()

@@ -7,6 +7,7 @@ from scriptlang.interpreter.engine import available
 
 import scriptlang as sl
 from scriptlang import nn
+from scriptlang.ops.derivatives.state import turned
 
 
 class Product(nn.Module):
@@ -66,3 +67,39 @@ def test_who_has_one_parameter_gets_all_gradients(engine):
     y.backward()
     assert program.a.grad is None
     assert program.b.grad.tolist() == [2.0] * 3
+
+
+def test_frozen_leaves_elsewhere_take_no_time():
+    module = sl.script(nn.Linear(2, 2), engine="native")
+    assert list(module.parameters())
+    others = [sl.ones(2, requires_grad=True) for _ in range(3)]
+    module(sl.ones(1, 2))
+    before = len(turned)
+    for other in others:
+        other.requires_grad_(False)
+    assert len(turned) == before
+    module.weight.requires_grad_(False)
+    assert len(turned) == before + 1
+    module(sl.ones(1, 2)).sum().backward()
+    assert module.weight.grad is None and module.bias.grad is not None
+
+
+class Listed(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.ws = [sl.ones(2, requires_grad=True), sl.ones(2)]
+
+    def forward(self, x: sl.Tensor) -> sl.Tensor:
+        return (x * self.ws[0] * self.ws[1]).sum()
+
+
+@pytest.mark.parametrize("engine", ["native", "python"])
+def test_leaves_in_lists_may_begin_to_require_gradients(engine):
+    plain = Listed()
+    module, (a, b) = sl.script(plain, engine=engine), plain.ws
+    for first, second in [(True, False), (True, True), (False, True), (False, False)]:
+        a.requires_grad_(first)
+        b.requires_grad_(second)
+        a.grad = b.grad = None
+        module(sl.ones(2).requires_grad_()).backward()
+        assert [a.grad is not None, b.grad is not None] == [first, second]

@@ -308,3 +308,34 @@ def test_a_copy_trains_its_own_parameters():
     assert all((p == k).all() for p, k in zip(step.parameters(), kept))
     assert losses == run(step, batches)
     assert [g.reason for g in graphs(step)] == ["", ""]
+
+
+class Branching(nn.Module):
+    """Its control flow depends on elements, so that there is no straight graph."""
+
+    def __init__(self):
+        super().__init__()
+        self.linear = nn.Linear(3, 3)
+
+    def forward(self, x: sl.Tensor) -> sl.Tensor:
+        made = self.linear(x)
+        if bool(made.sum() > 100.0):
+            made = made * 2.0
+        return made.pow(2).sum()
+
+
+class Straight(Branching):
+    def forward(self, x: sl.Tensor) -> sl.Tensor:
+        return self.linear(x).pow(2).sum()
+
+
+@pytest.mark.parametrize("model", [Branching, Straight])
+def test_a_step_is_a_write_to_parameters(model):
+    net, x = model(), sl.ones(2, 3)
+    step = optim.training_step(net, None, optim.SGD(net.parameters(), lr=0.1))
+    step.step(x)
+    before = (net.linear.weight * net.linear.weight).sum()
+    step.step(x)
+    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+        before.backward()
+    (net.linear.weight * net.linear.weight).sum().backward()

@@ -353,3 +353,18 @@ def test_a_loaded_step_runs_before_anyone_asks_for_parameters(algorithm, engine,
     step.save(path)
     done = children.run("-c", FRESH, path, engine, capture_output=True, text=True)
     assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("kind", ["shared", "SparseAdam", "Nope", "__name__", None])
+def test_an_archive_that_names_no_optimizer_of_programs(kind, tmp_path):
+    model = nn.Linear(2, 2)
+    step = optim.training_step(model, nn.MSELoss(), optim.SGD(model.parameters(), lr=0.1))
+    if kind is None:
+        step = sl.script(nn.Sequential(model))
+    else:
+        step.optimizer.kind = kind
+    step.save(tmp_path / "step.pt")
+    loaded = sl.load(tmp_path / "step.pt")
+    for take in (optim.optimizer_of, optim.compile_steps):
+        with pytest.raises(ValueError, match="takes what training_step made"):
+            take(loaded)

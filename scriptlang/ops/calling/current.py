@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from threading import get_ident, local
 from typing import Any
+from weakref import WeakValueDictionary
 
 from ... import dtypes
 
@@ -117,6 +118,21 @@ marks: list[Callable[[Any], Any]] = []
 
 creators: list[Callable[[str, list[Any]], Any]] = []
 """The native engine's function that makes the tensor of an operator, once it is loaded."""
+
+
+shown: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""By their ids, the tensors that stand for one in an object of the native engine: Python got them
+from it, or it has taken them over."""
+
+followers: list[Callable[[Any], None]] = []
+"""The native engine's function that gives its tensor the memory and shape of the one shown."""
+
+
+def note_moved(tensor: Any) -> None:
+    """Note that a tensor has got other memory or another shape."""
+    if shown.get(id(tensor)) is tensor:
+        for follow in followers:
+            follow(tensor)
 
 
 mode = GradMode()

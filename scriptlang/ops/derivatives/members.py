@@ -10,7 +10,7 @@ from typing import Any
 from ... import dtypes
 from ...records import record
 from ...tensors import Tensor
-from ..calling.current import calls, mode
+from ..calling.current import calls, mode, note_moved, shown
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .recorder import activate
 from .state import is_leaf, needs, node_of, state_of, turned, version_of
@@ -122,6 +122,7 @@ def set_data(self: Tensor, other: Tensor) -> None:
     self._storage, self.dtype = other._storage, other.dtype
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
+    note_moved(self)
 
 
 def read_only(name: str) -> Callable[[Tensor, Any], None]:
@@ -226,7 +227,7 @@ def require(self: Tensor, requires_grad: bool = True) -> Tensor:
         return self
     if requires_grad:
         activate()
-    elif self._requires_grad:
+    if requires_grad is not self._requires_grad and shown.get(id(self)) is self:
         turned[id(self)] = self
     self._requires_grad = requires_grad
     return self

@@ -21,9 +21,12 @@ OUTSIDE = (
 
 
 class Handle:
-    """What a node keeps of a tensor that it saves."""
+    """What nodes keep of a tensor that they save; key: where it is among the handles."""
 
-    __slots__ = ("__weakref__",)
+    __slots__ = ("__weakref__", "key")
+
+    def __init__(self, key: tuple[int, int]) -> None:
+        self.key = key
 
 
 class Mutations:
@@ -42,7 +45,7 @@ class Mutations:
         key = id(tensor), version_of(tensor)
         handle = self.handles.get(key)
         if handle is None:
-            handle = self.handles[key] = Handle()
+            handle = self.handles[key] = Handle(key)
             self.original[handle] = tensor
         return handle
 
@@ -60,6 +63,7 @@ class Mutations:
             if tensor._storage is target._storage:
                 self.cloned[handle] = run_quietly(functions.clone, [tensor.detach()])
                 del self.original[handle]
+                del self.handles[handle.key]  # another tensor may get the same id
 
 
 @contextmanager

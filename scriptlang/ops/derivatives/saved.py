@@ -134,12 +134,15 @@ class Saved:
         if node_of(t) is not None:
             made = edge_of(t)
         which = f", which is output {made[1]} of {short_name(made[0])}," if made else ""
-        place = node.place()
+        needed = "to compute a checkpoint again"  # which has no node
+        place = "" if node is None else node.place()
+        if node is not None:
+            needed = f"for the gradient of {short_name(node)}"
         return (
             "one of the variables needed for gradient computation has been modified by an inplace "
             f"operation: [torch.{kind}Tensor {list(t._size)}]{which} is at version "
-            f"{version_of(t)}; expected version {self.version} instead. It is needed for the "
-            f"gradient of {short_name(node)}" + (f", which is computed\n{place}" if place else ".")
+            f"{version_of(t)}; expected version {self.version} instead. It is needed {needed}"
+            + (f", which is computed\n{place}" if place else ".")
         )
 
 

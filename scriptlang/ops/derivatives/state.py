@@ -41,7 +41,8 @@ later = Later()
 
 
 turned: weakref.WeakValueDictionary[int, Tensor] = weakref.WeakValueDictionary()
-"""By id, leaves whose `requires_grad` has been turned off at some time, and maybe on again."""
+"""By id, leaves of objects of the native engine whose `requires_grad` has been turned off or on at
+some time."""
 
 
 class State:

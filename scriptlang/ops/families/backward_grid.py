@@ -167,7 +167,7 @@ def _gradients(
     slopes: list[list[Tensor]] = []
     along: list[Tensor] = []
     for d in range(number):
-        coordinate = at.select(-1, number - 1 - d).reshape([x.size(0), -1])
+        coordinate = at.select(-1, number - 1 - d).flatten(1)
         p, w, s = _taps(coordinate, x.size(2 + d), modes[0], modes[1], align_corners)
         places.append(p)
         weights.append(w)

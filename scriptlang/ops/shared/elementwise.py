@@ -10,6 +10,7 @@ from ... import dtypes
 from ...dtypes import DISPLAY, DType, is_half, working_type
 from ...lazy_numpy import np
 from ...tensors import Tensor
+from ..calling.current import note_moved
 from ..table import declare
 from .layout import copied, is_dense, laid, laid_like, pointwise_order, resize
 
@@ -306,6 +307,7 @@ def resize_to(target: Tensor, value: Tensor) -> Tensor:
     fresh = Tensor._wrap(copied(value))
     resize(target, list(value._size))
     target._stride, target._view = fresh._stride, None
+    note_moved(target)
     check_writable(target)
     target._array[...] = fresh._array
     return target

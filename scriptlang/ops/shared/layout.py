@@ -15,6 +15,7 @@ import numpy as np
 
 from ...dtypes import DType
 from ...tensors import Tensor, contiguous_strides
+from ..calling.current import note_moved
 
 CHANNELS_LAST = {4: 2, 5: 3}
 """Number of dimensions -> the channels-last memory format."""
@@ -185,6 +186,7 @@ def become(self: Tensor, other: Tensor) -> Tensor:
     """Give `self` the size, strides and offset of `other`, a view of the same storage."""
     self._size, self._stride, self._offset = other._size, other._stride, other._offset
     self._view = None
+    note_moved(self)
     return self
 
 

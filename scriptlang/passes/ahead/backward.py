@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ... import types as T
 from ...ir import Value
+from ...ops import table
 from ...ops.calling import functions
 from ...ops.derivatives.plans import missing_text
 from ...ops.derivatives.rule_node import names_of_shapes
@@ -31,10 +32,30 @@ def differentiate(
     """
     outer = e.records, e.is_backward, e.at
     e.records, e.is_backward = creates, True
+    last = e.graph.block.end.prev
     try:
-        return Backward(e, [e.value(t) for t in sources]).run(outputs, given)
+        found = Backward(e, [e.value(t) for t in sources]).run(outputs, given)
+        made, node = {e.value(g) for g in given if g is not None}, last.next
+        while node is not e.graph.block.end:
+            made.update(node.outputs)
+            node = node.next
+        # Who asks for a gradient may write it: it must be no memory of an argument or of the
+        # forward part, as y is the gradient of x in x * y.
+        return [
+            g if g is None or root_of(e.value(g)) in made else e.run("aten::clone", g)
+            for g in found
+        ]
     finally:
         e.records, e.is_backward, e.at = outer
+
+
+def root_of(v: Value) -> Value:
+    """The value that a value is a view of, as far as is known."""
+    while not v.is_parameter and (schema := v.node.schema) is not None and v.node.inputs:
+        if not any(schema.shared) and not table.facts_of(schema).may_share:
+            break
+        v = v.node.inputs[0]
+    return v
 
 
 class Backward:

@@ -29,7 +29,18 @@ from ..calling import wrap
 from ..module import ScriptModule
 from .kinds import Kinds, Taped
 from .report import AheadReport, report_of
-from .straight import Ahead, Sources, Straight, Wrt, filler, plain, runnable, templated
+from .straight import (
+    Ahead,
+    Sources,
+    Straight,
+    Wrt,
+    apart_from,
+    filler,
+    may_hand_on,
+    plain,
+    runnable,
+    templated,
+)
 
 
 class AotBackward(Ahead):
@@ -124,13 +135,17 @@ class Parted(Straight):
         self.forward = runnable(self.parts.forward, name, owner.engine)
         self.backward = runnable(self.parts.backward, f"{name}_backward", owner.engine)
         self.fill = filler(template)
+        self.hands_on = may_hand_on(self.forward)
 
     def report(self) -> AheadReport:
         return report_of(self.graph, self.parts, self.joint.facts.facts)
 
     def record(self, owner: AotBackward, values: list[Any], leaves: list[Any]) -> Any:
         """The result of a call, with its history recorded."""
-        results = self.forward(*map(plain, leaves), *self.aliases)
+        given = [*map(plain, leaves), *self.aliases]
+        results = self.forward(*given)
+        if self.hands_on:
+            results = apart_from(given, results)
         outputs, kept = list(results[: self.outputs]), results[self.outputs :]
         sources = [*owner.sources.arguments(values), *owner.sources.tensors()]
         if any(map(needs, sources)):

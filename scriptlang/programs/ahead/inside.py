@@ -43,7 +43,7 @@ class Inside(Ahead):
         return self.run(made, leaves)
 
     def run(self, made: Straight, leaves: list[Any]) -> Any:
-        return made.run(leaves)
+        return made.run(leaves) if made.takes(leaves) else NotImplemented
 
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
         joint = self.joint(values, facts)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from ...dtypes import get_default_dtype
 from ...objects import ScriptObject
 from ...passes.shape_facts import TensorFacts, tensor_facts
 from ...passes.sizes import Size, symbol
@@ -70,9 +71,10 @@ class Taped:
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
+        self.default = get_default_dtype()
 
     def holds(self) -> bool:
-        return True
+        return get_default_dtype() is self.default
 
 
 class Kinds:

@@ -7,12 +7,13 @@ other options are part of it. Where there is no straight graph, the step records
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...interpreter.gradients import STRAIGHT
 from ...ir import Function, Graph
 from ...objects import ScriptObject, walk
+from ...ops.derivatives.state import count_write
 from ...passes import inline, pipeline
 from ...passes.ahead.joint import Joint
 from ...tensors import Tensor
@@ -37,6 +38,7 @@ class Trained:
     """What a training step differentiates by: what requires a gradient in its module."""
 
     tensors: list[Tensor]  # of the module, when a graph was made last
+    changed: Sequence[Tensor] = ()  # those of them that steps change
 
     def arguments(self, values: Sequence[Any]) -> list[Any]:
         return []
@@ -44,7 +46,8 @@ class Trained:
     def watch(self, joint: Joint) -> None:
         module = joint.arguments[0].found
         self.tensors = [t for t in walk(module, slots_of=read_slots) if isinstance(t, Tensor)]
-        joint.wanted = {id(t) for t in self.tensors if t._requires_grad}
+        self.changed = [t for t in self.tensors if t._requires_grad]
+        joint.wanted = set(map(id, self.changed))
         joint.changing = CHANGING
 
 
@@ -54,7 +57,14 @@ class StepGraph(Straight):
     def __init__(self, tensors: Sequence[Tensor], *args: Any) -> None:
         super().__init__(*args)
         self.flags = [(t, t._requires_grad) for t in tensors]
-        self.storages = {id(storage) for _, storage, _ in self.memory}
+        self.storages = {id(storage) for _, storage, *_ in self.memory}
+
+    def takes(self, leaves: Sequence[Any]) -> bool:
+        """Whether no argument is memory of the module, which the step writes: as storages, since
+        their addresses take longer to find."""
+        if any(type(x) is not float and id(x._storage) in self.storages for x in leaves):
+            return False
+        return self.writes is None or not self.writes.arguments or super().takes(leaves)
 
     def holds(self) -> bool:
         return all(t._requires_grad is flag for t, flag in self.flags) and super().holds()
@@ -75,11 +85,13 @@ class StepInside(Inside):
         pipeline.optimize(graph)
         return graph
 
-    def run(self, made: Any, leaves: list[Any]) -> Any:
-        """NotImplemented for arguments that are memory of the module, which the step writes."""
-        if any(type(x) is not float and id(x._storage) in made.storages for x in leaves):
-            return NotImplemented
-        return made.run(leaves)
+    def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
+        """The step also counts as a write to the parameters, as that of an optimizer does: what was
+        computed from them before cannot go backward any more."""
+        made = super().call(args, kwargs)
+        for t in self.trained.changed:
+            count_write(t)
+        return made
 
     def graph_of(self, joint: Joint, template: Any) -> StepGraph:
         return StepGraph(self.trained.tensors, joint, template, self.function.name, self.engine)

@@ -8,11 +8,13 @@ from typing import Any
 
 from ... import budgets
 from ...building import alone, uncollected
+from ...dtypes import get_default_dtype
 from ...interpreter.arguments import bind
 from ...interpreter.engine import engine as engine_named
 from ...interpreter.gradients import has_tangent
 from ...ir import OPTIMIZED, Function, Graph, Value, clone_block, schema_of_graph
 from ...objects import ScriptObject
+from ...ops import table
 from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
 from ...passes.ahead import in_place
@@ -24,6 +26,7 @@ from ...passes.shape_facts import Fact, TensorFacts
 from ...passes.shapes import propagate
 from ...tensors import Tensor
 from ..module import ScriptFunction, ScriptMethod, ScriptModule
+from .apart import Writes, check_apart
 from .kinds import Kinds, Taken, Taped
 from .report import AheadReport, report_of
 from .tape import by_tape
@@ -229,6 +232,7 @@ class Straight:
         facts = {i: joint.facts.get(v) for i, v in enumerate(self.graph.inputs)}
         self.function = runnable(self.graph, name, engine, joint.outputs, facts, len(joint.leaves))
         self.fill = filler(template)
+        self.hands_on = may_hand_on(self.function)
 
     def take_over(self) -> None:
         """Collect what objects hold and the function gets at each call: tensors, and numbers that
@@ -236,6 +240,7 @@ class Straight:
 
         Raises NotStraight if a tensor that is written shares memory with another of them.
         """
+        self.default = get_default_dtype()
         everything = [(*slot_of(obj, name), value) for obj, name, value in self.joint.lifted]
         self.numbers = [
             (i, obj, slot)
@@ -247,9 +252,12 @@ class Straight:
             value if type(value) is float else alias(value) for _, _, value in everything
         ]
         tensors = [t for _, _, t in self.lifted]
-        check_apart(tensors, self.joint.written_tensors())
+        self.note_writes(tensors)
         storages = [a._storage for a in self.aliases if type(a) is not float]
-        self.memory = [(t, storage, t._size) for t, storage in zip(tensors, storages)]
+        self.memory = [
+            (t, storage, t._size, t._stride, t._offset, t.dtype)
+            for t, storage in zip(tensors, storages)
+        ]
         same = [(*slot_of(obj, name), everything[at][2]) for obj, name, at in self.joint.again]
         self.lifted += same
         self.containers = [
@@ -257,8 +265,20 @@ class Straight:
         ]
         self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
 
+    def note_writes(self, held: Sequence[Tensor]) -> None:
+        """Raises NotStraight if a tensor that is written shares memory with another of them."""
+        joint = self.joint
+        written = joint.written_tensors()
+        check_apart(held, written)
+        leaves = enumerate(joint.leaves)
+        arguments = [i for i, leaf in leaves if isinstance(leaf, V.Tensor) and leaf.writes]
+        self.writes = Writes(arguments, held, written) if arguments or written else None
+
     def holds(self) -> bool:
-        """Whether all objects still have the attributes that the graph was made for."""
+        """Whether all objects still have the attributes that the graph was made for, and the
+        default dtype is that."""
+        if get_default_dtype() is not self.default:
+            return False
         for obj, slot, value in self.lifted:
             if obj.slots[slot] is not value:
                 return False
@@ -266,8 +286,10 @@ class Straight:
             now = obj.slots[slot]
             if now is not value and not is_alike(now, value):
                 return False
-        for tensor, storage, size in self.memory:
+        for tensor, storage, size, stride, offset, dtype in self.memory:
             if tensor._storage is not storage or tensor._size != size:
+                return False
+            if tensor._stride != stride or tensor._offset != offset or tensor.dtype is not dtype:
                 return False
         for obj, slot, value in self.read:
             now = obj.slots[slot]
@@ -289,6 +311,11 @@ class Straight:
         seeds = [env[v] for v in joint.seeds if env[v].node.block is not None]
         return report_of(whole, joint.parted(seeds), facts)
 
+    def takes(self, leaves: Sequence[Any]) -> bool:
+        """Whether a call with such arguments gives what the program would: what is written must
+        not be memory of another of them."""
+        return self.writes is None or self.writes.are_apart(leaves)
+
     def run(self, leaves: Sequence[Any]) -> Any:
         for leaf in leaves:
             if type(leaf) is not float and (leaf._autograd is not None or leaf._requires_grad):
@@ -299,7 +326,29 @@ class Straight:
             held = held.copy()
             for i, obj, slot in self.numbers:
                 held[i] = obj.slots[slot]
-        return self.fill(self.function(*leaves, *held))
+        results = self.function(*leaves, *held)
+        if self.hands_on:
+            results = apart_from(held, results)
+        return self.fill(results)
+
+
+def may_hand_on(function: ScriptFunction[..., Any]) -> bool:
+    """Whether results of a straight graph may be its arguments themselves, not new tensors."""
+    graph = function._function.attributes[OPTIMIZED]
+    for v in graph.outputs[0].node.inputs:
+        schema = v.node.schema
+        if v.is_parameter or schema is None or schema.is_mutable:
+            return True
+        if table.facts_of(schema).may_share:
+            return True
+    return False
+
+
+def apart_from(held: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+    """The results of a graph, with other tensors in place of those that every call is given: a
+    caller may give its results another shape, or a history."""
+    ids = {id(t) for t in held}
+    return [alias(r) if isinstance(r, Tensor) and id(r) in ids else r for r in results]
 
 
 class Container:
@@ -334,25 +383,6 @@ def is_alike(now: Any, then: Any) -> bool:
     if isinstance(now, (list, tuple)):
         return len(now) == len(then) and all(map(is_alike, now, then))
     return bool(now == then)
-
-
-def check_apart(tensors: Sequence[Tensor], written: Sequence[Tensor]) -> None:
-    """Raise NotStraight if one of the written tensors shares memory with another tensor."""
-    places = [(t, *place_of(t)) for t in tensors]
-    for w in written:
-        start, stop = place_of(w)
-        for t, first, end in places:
-            if t is not w and first < stop and start < end:
-                raise NotStraight("memory that is written belongs to two tensors")
-
-
-def place_of(t: Tensor) -> tuple[int, int]:
-    """The addresses of a tensor's first byte, and behind its last."""
-    first = t.data_ptr()
-    if 0 in t._size:
-        return first, first
-    reach = sum((n - 1) * step for n, step in zip(t._size, t.stride()))
-    return first, first + (reach + 1) * t.itemsize
 
 
 def plain(leaf: Any) -> Any:
@@ -446,13 +476,13 @@ class ValueAndGrad(Ahead):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         known = None if kwargs or open_levels else self.known(args)
-        if known is not None:
+        if known is not None and known.takes(args):
             return known.run(args)
         values = self.bound(args, kwargs)
         if open_levels and has_tangent(values, None):
             return by_tape(self, values)
         made, leaves = self.found(values)
-        if isinstance(made, Taped):
+        if isinstance(made, Taped) or not made.takes(leaves):
             return by_tape(self, values)
         self.remember(args, values[len(self.first) :], made)
         return made.run(leaves)
