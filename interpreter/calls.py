@@ -2,8 +2,8 @@
 
 The first call of a function goes to `_call_`, which may register a native program by `_enter_`.
 Later calls of `Caller.__call__` run that program with the arguments as they are, as long as it is
-the function's `direct`, nothing is traced, and all arguments have the declared types.  All other
-calls go to `_call_`.  `_wrapped_` wraps results that contain script objects for the user.
+the function's `direct`, nothing is traced or recorded, and all arguments have the declared types.
+All other calls go to `_call_`.  `_wrapped_` wraps results that contain script objects for the user.
 """
 
 from __future__ import annotations
@@ -26,9 +26,13 @@ class PlainCaller:
     _call_: Callable[..., Any]
     """Makes the call; subclasses implement it."""
 
-    def _enter_(self, program: Any, function: Function, first: Any = None) -> None:
+    def _enter_(
+        self, program: Any, function: Function, first: Any = None, is_recorded: bool = False
+    ) -> None:
         """Register `program`, which runs `function`, for later calls.  `first` is passed before
-        the arguments.  Without the native engine this does nothing."""
+        the arguments.  is_recorded: gradients of `first` may be wanted, so that calls become
+        `_call_` but where nothing is recorded (`no_grad`).  Without the native engine this does
+        nothing."""
 
 
 native, _ = load()

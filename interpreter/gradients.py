@@ -122,6 +122,10 @@ class Trainable:
             weakref.WeakKeyDictionary()
         )
 
+    def renewed(self) -> Trainable:
+        """One that knows nothing yet."""
+        return Trainable()
+
     def given(self, obj: ScriptObject) -> list[Tensor]:
         """The tensors inside an object, if one of them was handed to Python: who has one can get
         the others, and their gradients."""
@@ -194,11 +198,11 @@ def put(value: Any) -> None:
     """Note that Python has set an attribute of an object to `value`."""
     if isinstance(value, Tensor):
         give(value)
-    if calls.trainable is not None:
+    if calls.trainable is not None or open_levels:  # the value may have a tangent
         calls.trainable = Trainable()
 
 
 def is_direct(first: ScriptObject) -> bool:
-    """Whether calls of an object's methods may take the fast path, since none of the object's
-    tensors was handed to Python."""
+    """Whether calls of an object's methods may take the fast path in grad mode, since none of the
+    object's tensors was handed to Python."""
     return calls.trainable is None or not calls.trainable.given(first)

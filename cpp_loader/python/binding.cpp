@@ -369,7 +369,9 @@ NB_MODULE(_native, m) {
           "Run a function and record derivatives with respect to the Tensors `wanted`: (result, "
           "(Record or None, Tensors of its inputs, those of its outputs, inputs that were written, "
           "arguments that the program made require a gradient)).")
-      .def("keeps_values", &PythonProgram::keeps_values, nb::arg("name"),
+      .def("keeps_values",
+           nb::overload_cast<const std::string&>(&PythonProgram::keeps_values, nb::const_),
+           nb::arg("name"),
            "Whether a function may store values in an object or container that others can reach.")
       .def("calls_any", &PythonProgram::calls_any, nb::arg("operators"),
            "Whether a function calls one of the operators, which are given by qualified names.")

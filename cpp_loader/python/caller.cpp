@@ -3,6 +3,7 @@
 
 #include "convert.h"
 #include "errors.h"
+#include "grad_mode.h"
 #include "member.h"
 #include "python_program.h"
 #include "stable.h"
@@ -16,6 +17,7 @@ struct Caller {
   PyObject* function;
   PyObject* first;      // passed before the arguments; may be null
   PyObject* trainable;  // that of `calls` when `_enter_` was called
+  bool is_recorded;     // in grad mode, since gradients of `first` may be wanted
 };
 
 nb::object class_of(nb::handle value) { return nb::borrow(value.type()); }
@@ -88,15 +90,17 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
   // References of our own, since another thread may call `_enter_` meanwhile.
   nb::object program, function, first;
   PyObject* trainable = nullptr;
+  bool is_recorded = false;
   {
     nb::ft_object_guard guard(self);
     const Caller& c = *reinterpret_cast<Caller*>(self);
     if (c.program) {
       program = nb::borrow(c.program), function = nb::borrow(c.function);
       first = nb::borrow(c.first), trainable = c.trainable;
+      is_recorded = c.is_recorded;
     }
   }
-  if (program.is_valid()) {
+  if (program.is_valid() && !(is_recorded && grad_enabled)) {
     Given given{first.ptr(), args, size_t(PyTuple_GET_SIZE(args)), kwargs};
     PyObject* result = guarded([&]() -> PyObject* {
       if (!holds(program, function, trainable)) return nullptr;
@@ -114,7 +118,8 @@ PyObject* call(PyObject* self, PyObject* args, PyObject* kwargs) {
 }
 
 // Sets all fields before it releases the old values, since releasing them may run other threads.
-void put(PyObject* self, nb::object program, nb::object function, nb::object first) {
+void put(PyObject* self, nb::object program, nb::object function, nb::object first,
+         bool is_recorded = false) {
   Caller& c = *reinterpret_cast<Caller*>(self);
   nb::object trainable;
   if (program.is_valid()) trainable = nb::borrow(watched->m_trainable.get(watched->calls));
@@ -125,6 +130,7 @@ void put(PyObject* self, nb::object program, nb::object function, nb::object fir
     old[1] = std::exchange(c.function, function.release().ptr());
     old[2] = std::exchange(c.first, first.release().ptr());
     old[3] = std::exchange(c.trainable, trainable.release().ptr());
+    c.is_recorded = is_recorded;
   }
   for (PyObject* object : old) Py_XDECREF(object);
 }
@@ -134,10 +140,11 @@ int clear(PyObject* self) {
   return 0;
 }
 
-// _enter_(program, function, first=None)
+// _enter_(program, function, first=None, is_recorded=False)
 PyObject* enter(PyObject* self, PyObject* args) {
   PyObject *program, *function, *first = Py_None;
-  if (!PyArg_ParseTuple(args, "OO|O", &program, &function, &first)) return nullptr;
+  int is_recorded = 0;
+  if (!PyArg_ParseTuple(args, "OO|Op", &program, &function, &first, &is_recorded)) return nullptr;
   if (program == Py_None) {
     clear(self);
   } else {
@@ -146,8 +153,13 @@ PyObject* enter(PyObject* self, PyObject* args) {
       PyErr_SetString(PyExc_TypeError, "_enter_ takes a Program and its Function");
       return nullptr;
     }
+    // What such a program stores may have gradients, which `_call_` has to note.
+    if (is_recorded && nb::inst_ptr<PythonProgram>(program)->keeps_values()) {
+      clear(self);
+      Py_RETURN_NONE;
+    }
     put(self, nb::borrow(program), nb::borrow(function),
-        first == Py_None ? nb::object() : nb::borrow(first));
+        first == Py_None ? nb::object() : nb::borrow(first), is_recorded);
   }
   Py_RETURN_NONE;
 }
@@ -174,8 +186,9 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"_enter_", enter, METH_VARARGS,
-     "_enter_(program, function, first=None)\n\nLet calls run `function` by `program`, as long as "
-     "that is its `direct`, with `first` before\nthe arguments; None: let all calls be `_call_`."},
+     "_enter_(program, function, first=None, is_recorded=False)\n\nLet calls run `function` by `program`, as long as "
+     "that is its `direct`, with `first` before\nthe arguments, and not in grad mode if "
+     "is_recorded; None: let all calls be `_call_`."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -263,6 +263,10 @@ bool PythonProgram::keeps_values(const std::string& name) const {
   return scriptlang::keeps_values(*program_, *function);
 }
 
+bool PythonProgram::keeps_values() const {
+  return !main_ || scriptlang::keeps_values(*program_, *main_);
+}
+
 std::string PythonProgram::register_code() const {
   std::string text;
   for (const auto& function : program_->functions()) text += lower::print_code(*function) + "\n";

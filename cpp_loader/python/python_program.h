@@ -81,8 +81,10 @@ class PythonProgram {
   // Returns false, without running anything, if Python has to convert the arguments.
   bool call(const Given& given, const Limits& limits, Result* result) const;
 
-  // Whether a function may store values in an object or container that others can reach.
+  // Whether a function may store values in an object or container that others can reach; of the one
+  // that `call` runs without a name.
   bool keeps_values(const std::string& name) const;
+  bool keeps_values() const;
 
   nb::dict missing() const;
   // These are about the function that `call` runs and those that it may call; about all functions

@@ -14,6 +14,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
 from ..ops.calling import current
+from ..ops.derivatives.state import open_levels
 from ..script_containers import ScriptDict, ScriptList
 from ..tensors import Tensor
 
@@ -88,11 +89,16 @@ def with_other_default(engine: Engine) -> Engine:
     )
 
 
-def direct_way(function: Function, engine: Engine, limits: Limits | None, first: Any = None) -> Any:
-    """A fast path for calls of a function, or a method of `first`; None if `run` is needed."""
-    if limits is not None or first is not None and not is_direct(first):
-        return None
-    return engine.direct(function)
+def let_be_direct(
+    caller: Any, function: Function, engine: Engine, limits: Limits | None, first: Any = None
+) -> None:
+    """Let later calls of `caller` take the fast path where they may: those of a function, or of a
+    method of `first`.  Others become `_call_`: where the program is limited, where something in
+    `first` may have a tangent, and where gradients of `first` may be recorded."""
+    is_looked_at = limits is not None or first is not None and bool(open_levels)
+    direct = None if is_looked_at else engine.direct(function)
+    is_recorded = direct is not None and first is not None and not is_direct(first)
+    caller._enter_(direct, function, first, is_recorded)
 
 
 UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))

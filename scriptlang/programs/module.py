@@ -18,7 +18,7 @@ from ..objects import ScriptObject
 from ..ops.calling import current
 from ..records import replace
 from ..tensors import Tensor
-from .calling import direct_way, facades, run, signature_of, wrap
+from .calling import facades, let_be_direct, run, signature_of, wrap
 from .module_hooks import REFUSED, ModuleHooks
 from .module_state import ModuleState, refuse_pickling
 
@@ -62,7 +62,7 @@ class ScriptFunction(Caller, Generic[P, R]):  # type: ignore[misc]  # a class of
         if tracer is not None:
             return tracer.call_function(self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
-        self._enter_(direct_way(self._function, self.engine, self._limits), self._function)
+        let_be_direct(self, self._function, self.engine, self._limits)
         return result
 
     def _wrapped_(self, result: Any) -> Any:
@@ -187,19 +187,14 @@ class ScriptMethod(ScriptFunction[..., Any]):
         super().__init__(function, engine, limits=limits)
         self.owner = owner
         if function.direct is not None and state["_restore_"] is None:
-            first = state["_raw_"]
-            self._enter_(direct_way(function, engine, limits, first), function, first)
+            let_be_direct(self, function, engine, limits, state["_raw_"])
 
     def _call_(self, *args: Any, **kwargs: Any) -> Any:
         tracer = current.tracing()
         if tracer is not None:
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
         result = self._run(*args, **kwargs)
-        self._enter_(
-            direct_way(self._function, self.engine, self._limits, self.owner._object_),
-            self._function,
-            self.owner._object_,
-        )
+        let_be_direct(self, self._function, self.engine, self._limits, self.owner._object_)
         return result
 
     def _run(self, *args: Any, **kwargs: Any) -> Any:
@@ -341,7 +336,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
             if not self._is_hooked():
-                self._enter_(direct_way(forward, engine, limits, first), forward, first)
+                let_be_direct(self, forward, engine, limits, first)
             return result
         for name in cls.pre_hooks:
             result = ScriptMethod(cls.methods[name], self)(args)

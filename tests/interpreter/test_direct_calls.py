@@ -168,6 +168,40 @@ def test_a_method_finds_its_short_way_at_its_first_call(several, monkeypatch):
     assert [t.tolist() for t in first[0]] == [[1] * 3, [2] * 3]
 
 
+def test_what_records_nothing_takes_the_short_way_after_parameters_were_asked(monkeypatch):
+    m, x = scriptlang.script(torch.nn.Linear(3, 2), engine="native"), torch.ones(4, 3)
+    weights = list(m.parameters())
+    expected = m(x)
+    slow = []
+    call = type(m)._call_
+    monkeypatch.setattr(type(m), "_call_", lambda self, *a: slow.append(a) or call(self, *a))
+    with torch.no_grad():
+        given = [m(x), m(x)]
+    with torch.inference_mode():
+        given.append(m(x))
+    assert not slow
+    assert all(not y.requires_grad and torch.equal(y, expected) for y in given)
+    m(x).sum().backward()  # what is recorded does not
+    assert len(slow) == 1 and weights[1].grad.tolist() == [4, 4]
+
+
+@pytest.mark.parametrize("is_frozen", [False, True])
+def test_tangents_of_parameters_are_seen_after_short_calls(is_frozen):
+    from scriptlang.autograd import forward_ad
+
+    m, x = scriptlang.script(torch.nn.Linear(3, 2), engine="native"), torch.ones(1, 3)
+    m.requires_grad_(not is_frozen)
+    with torch.no_grad():
+        for _ in range(3):
+            m(x)
+        with forward_ad.dual_level():
+            for _ in range(3):
+                m(x)
+            m.weight = forward_ad.make_dual(m.weight.detach(), torch.full((2, 3), 2.0))
+            for _ in range(2):
+                assert forward_ad.unpack_dual(m(x)).tangent.tolist() == [[6, 6]]
+
+
 def test_errors_of_later_calls_are_those_of_the_first(several):
     def error():
         with pytest.raises(AssertionError, match="too many") as caught:

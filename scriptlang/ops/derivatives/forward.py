@@ -49,6 +49,8 @@ def enter() -> Level:
     open_levels.append(level)
     if not isinstance(calls.recorder, ForwardRecorder):
         calls.recorder = ForwardRecorder()
+        if calls.trainable is not None:  # parameters may get tangents
+            calls.trainable = calls.trainable.renewed()
     return level
 
 
