@@ -102,7 +102,9 @@ def classes_for(
 ) -> frozenset[T.ClassType]:
     """The classes behind the arguments of a call, if its function calls methods by name, else
     none."""
-    if not args and not kwargs or function.ready() is not None:
+    if not args and not kwargs or function.attributes.get(BY_NAME) == "no":
+        return NONE
+    if function.ready() is not None:
         return NONE
     from .prepare import fused_code, running_code
     from .reach import calls_by_name, classes_behind, reachable

@@ -79,6 +79,8 @@ def has_gradient(value: Any) -> bool:
         return needs(value)
     if isinstance(value, (bool, int, float, str, type(None))):
         return False
+    if isinstance(value, ScriptObject):
+        return leaf_has_gradient(value)
     return any(leaf_has_gradient(leaf) for leaf in leaves(value))
 
 

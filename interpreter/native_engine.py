@@ -19,7 +19,7 @@ from ..errors import ArchiveError, Frame, LimitError, MissingOperatorError, RunE
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
-from ..ops.calling.current import calls
+from ..ops.calling.current import calls, mode
 from ..ops.derivatives.state import open_levels
 from ..ops.shared.generator import default_generator
 from . import gradients
@@ -115,7 +115,6 @@ def run_recorded(
 ) -> Any:
     """Run a call that has to be recorded for derivatives: on the native engine if it can record the
     call, else on the Python engine."""
-    from ..ops.families.modes import mode
     from . import recorded
 
     result = gradients.straight_result(function, "native", args, kwargs, limits)

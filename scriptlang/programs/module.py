@@ -220,16 +220,17 @@ class ScriptObjectFacade:
     def _object_(self) -> ScriptObject:
         """The object. Code of its archive (`__setstate__`) only runs when this is first read, so
         that loading runs no code. If it raises an error, it runs again the next time."""
-        if self._restore_ is not None:
+        state = self.__dict__
+        if state["_restore_"] is not None:
             with lock:
-                if self._restore_ is not None:
-                    self._restore_(self._limits_)
-                    self.__dict__["_restore_"] = None
-        return self._raw_
+                if state["_restore_"] is not None:
+                    state["_restore_"](self._limits_)
+                    state["_restore_"] = None
+        return state["_raw_"]
 
     @property
     def _type(self) -> T.ClassType:
-        return self._raw_.type
+        return self.__dict__["_raw_"].type
 
     def __getattr__(self, name: str) -> Any:
         cls = self._type
@@ -330,7 +331,8 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return self._call_program(*args, **kwargs)
 
     def _call_program(self, *args: Any, **kwargs: Any) -> Any:
-        cls, forward = self._type, self._type.methods.get("forward")
+        cls = self._type
+        forward = cls.methods.get("forward")
         is_traced = current.tracing() is not None
         if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
             first, engine, limits = self._object_, self._engine_, self._limits_

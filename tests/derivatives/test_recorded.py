@@ -64,3 +64,13 @@ def test_weights_that_lie_in_a_list_too_get_gradients(cls):
     names = [f"self.layer.{name}" for name, _ in layer.named_parameters()]
     for ours, theirs in zip(*gradients(Recurrent(layer), sl.randn(5, 2, 3), names)):
         np.testing.assert_allclose(theirs, ours, 1e-4, 1e-5)
+
+
+@pytest.mark.parametrize("engine", ["python", "native"])
+def test_a_backward_before_parameters_were_asked_for_says_what_to_do(engine):
+    program, x = sl.script(nn.Linear(3, 2), engine=engine), sl.ones(1, 3)
+    with pytest.raises(RuntimeError, match=r"grad_fn; calls of .* call list\(module.parameters"):
+        program(x).sum().backward()
+    weight, bias = list(program.parameters())
+    program(x).sum().backward()
+    assert weight.grad.tolist() == [[1, 1, 1]] * 2 and bias.grad.tolist() == [1, 1]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
-from ..calling.current import mode
+from ..calling.current import calls, mode
 from .edges import GradientEdge, shape_at
 from .hooks import retain_grad
 from .state import edge_of, needs, required
@@ -19,6 +19,12 @@ UNUSED = (
     "The differentiated Tensor at index {} appears to not have been used in the graph. Set "
     "allow_unused=True if this is the desired behavior."
 )
+
+ASK = (
+    "; calls of a loaded or compiled module are recorded from when its parameters were asked for: "
+    "call list(module.parameters()) before"
+)
+"""The end of an error, if a program was called: PyTorch records its calls from the start."""
 
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -233,8 +239,9 @@ def run(
     for k, (output, grad) in enumerate(zip(outputs, grads)):
         edge = edge_of(output)
         if edge is None:
+            remedy = "" if calls.last is None else ASK
             raise RuntimeError(
-                f"element {k} of tensors does not require grad and does not have a grad_fn"
+                f"element {k} of tensors does not require grad and does not have a grad_fn{remedy}"
             )
         if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
