@@ -186,9 +186,9 @@ void deallocate(PyObject* self) {
 
 PyMethodDef methods[] = {
     {"_enter_", enter, METH_VARARGS,
-     "_enter_(program, function, first=None, is_recorded=False)\n\nLet calls run `function` by `program`, as long as "
-     "that is its `direct`, with `first` before\nthe arguments, and not in grad mode if "
-     "is_recorded; None: let all calls be `_call_`."},
+     "_enter_(program, function, first=None, is_recorded=False)\n\nLet calls run `function` by "
+     "`program`, as long as that is its `direct`, with `first` before\nthe arguments, and not in "
+     "grad mode if is_recorded; None: let all calls be `_call_`."},
     {nullptr, nullptr, 0, nullptr},
 };
 
