@@ -15,7 +15,7 @@ from ... import types as T
 from ...errors import MissingOperatorError
 from ...lazy_numpy import is_loaded as numpy_is_loaded
 from ...objects import Device
-from ...schema import Argument, Schema
+from ...schema import NO_DEFAULT, Argument, Schema
 from ...tensors import Tensor, as_tensor
 from .. import table
 from . import options
@@ -124,41 +124,45 @@ def bind(
 
     Returns the values of all arguments, or the reason why the call does not fit as text.
     """
-    arguments = schema.arguments
+    places: Places | None = schema.__dict__.get("places")
+    if places is None:
+        places = schema.__dict__["places"] = Places(schema)
+    arguments, positional = schema.arguments, places.positional
     if kwargs:
         kwargs = {
             k if schema.index(k) is not None else SPELLINGS.get(k, k): v for k, v in kwargs.items()
         }
         if isinstance(kwargs.get("out"), (tuple, list)) and schema.index("out") is None:
             kwargs = apart(kwargs, [a.name for a in arguments if a.is_out])
-    positional = [a for a in arguments if not a.kwarg_only]
     args = list(args)
-    if method:
-        at = next((i for i, a in enumerate(positional) if a.name == "self"), 0)
-        if at >= len(args):
+    if method and places.own:
+        if places.own >= len(args):
             return f"argument {positional[len(args) - 1].name} is missing"
-        args.insert(at, args.pop(0))
-    args = gather_ints(positional, args)
+        args.insert(places.own, args.pop(0))
+    if places.ints is not None:
+        args = gather_ints(places.ints, positional[-1].size, args)
     if len(args) > len(positional):
         return f"takes {len(positional)} positional arguments, not {len(args)}"
     values = []
     used = 0
-    for i, a in enumerate(arguments):
+    for i, (a, convert_one) in enumerate(zip(arguments, places.converters)):
         if i < len(args) and not a.kwarg_only:
             if a.name in kwargs:
                 return f"argument {a.name} is given twice"
-            value = fit(args[i], a)
+            given = args[i]
         elif a.name in kwargs:
             used += 1
-            value = fit(kwargs[a.name], a)
-        elif a.has_default:
+            given = kwargs[a.name]
+        elif a.default is not NO_DEFAULT:
             value = list(a.default) if isinstance(a.default, list) else a.default
             if a.size and isinstance(value, (int, float)):
                 value = [value] * a.size
+            values.append(value)
+            continue
         else:
             return f"argument {a.name} is missing"
+        value = fit(given, a) if convert_one is None else convert_one(given)
         if value is MISFIT:
-            given = args[i] if i < len(args) and not a.kwarg_only else kwargs[a.name]
             return f"argument {a.name} takes {a.text or a.type}, not {describe(given)}"
         values.append(value)
     if used != len(kwargs):
@@ -175,18 +179,35 @@ def apart(kwargs: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     return {k: v for k, v in kwargs.items() if k != "out"} | dict(zip(names, outs))
 
 
-def gather_ints(positional: list[Argument], args: Sequence[Any]) -> Sequence[Any]:
-    """Turn `x.view(2, 3)` into `x.view([2, 3])`, if sizes are the only arguments besides `self`."""
-    own = 1 if positional and positional[0].type == T.TENSOR else 0
-    if len(positional) != own + 1 or positional[own].type != INTS:
-        return args
-    rest = args[own:]
+class Places:
+    """What `bind` needs to know of a schema, found once.
+
+    own: the place of `self` among the positional arguments.  ints: that of sizes, if they are the
+    only argument besides `self`; else None.  converters: of each argument, the function that does
+    all that `fit` does; None if it takes more.
+    """
+
+    def __init__(self, schema: Schema) -> None:
+        self.positional = positional = [a for a in schema.arguments if not a.kwarg_only]
+        self.own = next((i for i, a in enumerate(positional) if a.name == "self"), 0)
+        sizes = 1 if positional and positional[0].type == T.TENSOR else 0
+        has_sizes = len(positional) == sizes + 1 and positional[sizes].type == INTS
+        self.ints = sizes if has_sizes else None
+        self.converters = [
+            None if a.size or a.text in CHECKS or a.name == "pin_memory" else CONVERTERS.get(a.type)
+            for a in schema.arguments
+        ]
+
+
+def gather_ints(place: int, size: int | None, args: list[Any]) -> list[Any]:
+    """Turn `x.view(2, 3)` into `x.view([2, 3])`.  size: how many there have to be, if told."""
+    rest = args[place:]
     if (
         rest
         and all(isinstance(v, int) and not isinstance(v, bool) for v in rest)
-        and (len(rest) > 1 or not positional[own].size)
+        and (len(rest) > 1 or not size)
     ):
-        return [*args[:own], list(rest)]
+        return [*args[:place], rest]
     return args
 
 
