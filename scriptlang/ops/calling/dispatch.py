@@ -124,10 +124,10 @@ def bind(
 
     Returns the values of all arguments, or the reason why the call does not fit as text.
     """
-    places: Places | None = schema.__dict__.get("places")
-    if places is None:
-        places = schema.__dict__["places"] = Places(schema)
-    arguments, positional = schema.arguments, places.positional
+    plan: BindingPlan | None = schema.__dict__.get("binding_plan")
+    if plan is None:
+        plan = schema.__dict__["binding_plan"] = BindingPlan(schema)
+    arguments, positional = schema.arguments, plan.positional
     if kwargs:
         kwargs = {
             k if schema.index(k) is not None else SPELLINGS.get(k, k): v for k, v in kwargs.items()
@@ -135,17 +135,17 @@ def bind(
         if isinstance(kwargs.get("out"), (tuple, list)) and schema.index("out") is None:
             kwargs = apart(kwargs, [a.name for a in arguments if a.is_out])
     args = list(args)
-    if method and places.own:
-        if places.own >= len(args):
+    if method and plan.own:
+        if plan.own >= len(args):
             return f"argument {positional[len(args) - 1].name} is missing"
-        args.insert(places.own, args.pop(0))
-    if places.ints is not None:
-        args = gather_ints(places.ints, positional[-1].size, args)
+        args.insert(plan.own, args.pop(0))
+    if plan.ints is not None:
+        args = gather_ints(plan.ints, positional[-1].size, args)
     if len(args) > len(positional):
         return f"takes {len(positional)} positional arguments, not {len(args)}"
     values = []
     used = 0
-    for i, (a, convert_one) in enumerate(zip(arguments, places.converters)):
+    for i, (a, convert_one) in enumerate(zip(arguments, plan.converters)):
         if i < len(args) and not a.kwarg_only:
             if a.name in kwargs:
                 return f"argument {a.name} is given twice"
@@ -179,7 +179,7 @@ def apart(kwargs: Mapping[str, Any], names: Sequence[str]) -> Mapping[str, Any]:
     return {k: v for k, v in kwargs.items() if k != "out"} | dict(zip(names, outs))
 
 
-class Places:
+class BindingPlan:
     """What `bind` needs to know of a schema, found once.
 
     own: the place of `self` among the positional arguments.  ints: that of sizes, if they are the
