@@ -183,6 +183,15 @@ def test_watched_values_are_those_of_the_program(engine):
         seen["nothing"]
 
 
+def test_calls_on_the_short_way_are_watched(engine):
+    m, x = scriptlang.load(RESNET, engine=engine), image()
+    for _ in range(2):
+        m(x)
+    with m.watch("stem.0") as seen:
+        m(x)
+    assert [v.module for v in seen] == ["stem.0"]
+
+
 def test_calls_that_could_not_be_watched_warn(engine):
     m, x = resnet(engine), image().requires_grad_()
     with scriptlang.enable_grad(), pytest.warns(UserWarning, match="1 calls were not watched"):

@@ -55,7 +55,9 @@ class Calls:
         which is no thread.
         """
         is_usual = dtypes.get_default_dtype() is dtypes.float32
-        self.thread, self.tracer = 0, self.observer or (None if is_usual else self)
+        self.thread, self.tracer = 0, self.observer  # which may be empty, and so false
+        if self.tracer is None and not is_usual:
+            self.tracer = self
 
     def take_default(self) -> None:
         """Note that the default dtype was set."""
