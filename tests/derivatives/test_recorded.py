@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import numpy as np
 import pytest
 from scriptlang.interpreter import recorded
@@ -69,8 +71,11 @@ def test_weights_that_lie_in_a_list_too_get_gradients(cls):
 @pytest.mark.parametrize("engine", ["python", "native"])
 def test_a_backward_before_parameters_were_asked_for_says_what_to_do(engine):
     program, x = sl.script(nn.Linear(3, 2), engine=engine), sl.ones(1, 3)
-    with pytest.raises(RuntimeError, match=r"grad_fn; calls of .* call list\(module.parameters"):
+    with pytest.raises(RuntimeError, match="does not have a grad_fn") as caught:
         program(x).sum().backward()
+    assert str(caught.value).endswith("does not have a grad_fn")
+    if sys.version_info >= (3, 11):  # which show notes
+        assert "list(module.parameters())" in caught.value.__notes__[0]
     weight, bias = list(program.parameters())
     program(x).sum().backward()
     assert weight.grad.tolist() == [[1, 1, 1]] * 2 and bias.grad.tolist() == [1, 1]

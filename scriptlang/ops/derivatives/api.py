@@ -21,10 +21,10 @@ UNUSED = (
 )
 
 ASK = (
-    "; calls of a loaded or compiled module are recorded from when its parameters were asked for: "
-    "call list(module.parameters()) before"
+    "Calls of a loaded or compiled module are recorded from when its parameters were asked for: "
+    "call list(module.parameters()) before."
 )
-"""The end of an error, if a program was called: PyTorch records its calls from the start."""
+"""A note of an error, if a program was called: PyTorch records its calls from the start."""
 
 CYCLE = (
     "Using backward() with create_graph=True will create a reference cycle between the parameter "
@@ -198,8 +198,27 @@ def gradients_given(
                 f"torch.{like.dtype.name}"
             )
         else:
-            made.append(functions.ones_like(like.detach(), memory_format=1))
+            made.append(one_like(like))
     return made
+
+
+def without_history(k: int) -> RuntimeError:
+    """The error for an output that nothing can be differentiated by."""
+    error = RuntimeError(
+        f"element {k} of tensors does not require grad and does not have a grad_fn"
+    )
+    if calls.last is not None and hasattr(error, "add_note"):  # Python 3.11
+        error.add_note(ASK)
+    return error
+
+
+def one_like(output: Tensor) -> Tensor:
+    """The gradient 1 of a tensor with one element."""
+    if calls.tracer is None:  # without the way of an eager call, which takes as long as a kernel
+        from ..shared.fresh import like
+
+        return like(output, 1, output.dtype)
+    return functions.ones_like(output.detach(), memory_format=1)
 
 
 def check_given(output: Tensor, grad: Tensor, k: int, is_batched: bool) -> None:
@@ -239,10 +258,7 @@ def run(
     for k, (output, grad) in enumerate(zip(outputs, grads)):
         edge = edge_of(output)
         if edge is None:
-            remedy = "" if calls.last is None else ASK
-            raise RuntimeError(
-                f"element {k} of tensors does not require grad and does not have a grad_fn{remedy}"
-            )
+            raise without_history(k)
         if isinstance(output, Tensor) and grad is not None and grad.dtype is not output.dtype:
             grads = [*grads[:k], functions.to(grad, output.dtype), *grads[k + 1 :]]
         roots.append(edge)
