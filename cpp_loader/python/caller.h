@@ -8,8 +8,8 @@ namespace scriptlang::python {
 namespace nb = nanobind;
 
 // The Python type. An instance runs the Program that was passed to `_enter_`, as long as that is
-// the function's `direct`, nothing is traced or, if gradients of its object may be wanted, recorded,
-// and all arguments already have the declared types.
+// the function's `direct`, nothing is traced, all arguments already have the declared types, and
+// the thread is not in grad mode, if gradients of the object may be wanted.
 // Every other call becomes `self._call_(*args, **kwargs)`.
 nb::object make_caller_type();
 

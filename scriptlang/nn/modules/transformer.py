@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import warnings
 from typing import Any, Callable, Optional, Union
 
 from ...ops.calling import functions as torch
 from ...tensors import Tensor
 from .. import functional as F
 from .. import init
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .container import ModuleList
 from .dropout import Dropout
@@ -275,13 +277,36 @@ class TransformerDecoderLayer(Module):
         return self.dropout3(x)
 
 
+def _why_not_nested(layer: Any) -> str:
+    """Why PyTorch computes padding in layers of this kind; "" if it leaves it out."""
+    if not isinstance(layer, TransformerEncoderLayer):
+        return " was not TransformerEncoderLayer"
+    attention, act = layer.self_attn, layer.activation
+    is_usual = act in (F.relu, F.gelu) or isinstance(act, (ReLU, GELU))
+    reasons = {
+        ".norm_first was True": layer.norm_first,
+        ".self_attn.batch_first was not True(use batch_first for better inference performance)": (
+            not attention.batch_first
+        ),
+        ".self_attn._qkv_same_embed_dim was not True": not attention._qkv_same_embed_dim,
+        ".self_attn was passed bias=False": attention.in_proj_bias is None,
+        ".activation_relu_or_gelu was not True": not is_usual,
+        ".norm1.eps was not equal to encoder_layer.norm2.eps": layer.norm1.eps != layer.norm2.eps,
+        ".self_attn.num_heads is odd": attention.num_heads % 2 == 1,
+    }
+    return next((reason for reason, holds in reasons.items() if holds), "")
+
+
 class TransformerEncoder(Module):
     """`num_layers` copies of an encoder layer, one after another, and an optional norm at the end.
 
-    enable_nested_tensor and mask_check only affect how PyTorch computes the same values.
+    enable_nested_tensor: in evaluation, where nothing is recorded, padding is left out, as in
+    PyTorch: the layers give 0 there.  The mask has to leave the first elements of each sequence;
+    mask_check: look whether it does, else padding is computed.  Warns where the layer is of a kind
+    for which PyTorch does not do that.
     """
 
-    __constants__ = ["norm"]
+    __constants__ = ["norm", "use_nested_tensor"]
 
     def __init__(
         self,
@@ -298,6 +323,14 @@ class TransformerEncoder(Module):
         self.enable_nested_tensor = enable_nested_tensor
         self.mask_check = mask_check
         self.batch_first = bool(encoder_layer.self_attn.batch_first)
+        reason = _why_not_nested(encoder_layer)
+        if enable_nested_tensor and reason:
+            warnings.warn(
+                "enable_nested_tensor is True, but self.use_nested_tensor is False because "
+                f"encoder_layer{reason}",
+                stacklevel=2,
+            )
+        self.use_nested_tensor = enable_nested_tensor and not reason
 
     def forward(
         self,
@@ -311,14 +344,51 @@ class TransformerEncoder(Module):
         )
         mask = F._canonical_mask(mask, "mask", None, "", src.dtype, False)
         causal = _detect_is_causal_mask(mask, is_causal, _get_seq_len(src, self.batch_first))
+        left_out: Optional[Tensor] = None
+        if self.use_nested_tensor:
+            left_out = self._left_out(src, mask, src_key_padding_mask)
+            if left_out is not None:
+                src_key_padding_mask = F._canonical_mask(left_out, "", None, "", src.dtype, False)
         output = src
         for layer in self.layers:
             output = layer(
                 output, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask
             )
+        if left_out is not None:
+            output = output.masked_fill(left_out.unsqueeze(2), 0.0)
         if self.norm is not None:
             output = self.norm(output)
         return output
+
+    def _left_out(
+        self, src: Tensor, mask: Optional[Tensor], padding: Optional[Tensor]
+    ) -> Optional[Tensor]:
+        """What of (N, S) PyTorch does not compute; None if it computes everything."""
+        first = self.layers[0]
+        if padding is None or mask is not None or first.training or src.dim() != 3:
+            return None
+        if torch.is_grad_enabled() and (
+            src.requires_grad
+            or first.self_attn.in_proj_weight.requires_grad
+            or first.self_attn.in_proj_bias.requires_grad
+            or first.self_attn.out_proj.weight.requires_grad
+            or first.self_attn.out_proj.bias.requires_grad
+            or first.norm1.weight.requires_grad
+            or first.norm1.bias.requires_grad
+            or first.norm2.weight.requires_grad
+            or first.norm2.bias.requires_grad
+            or first.linear1.weight.requires_grad
+            or first.linear1.bias.requires_grad
+            or first.linear2.weight.requires_grad
+            or first.linear2.bias.requires_grad
+        ):
+            return None
+        is_padding = padding != 0
+        lengths = is_padding.logical_not().sum(1, keepdim=True)
+        left_out = torch.arange(src.size(1)) >= lengths
+        if self.mask_check and not torch.equal(left_out, is_padding):
+            return None
+        return left_out
 
 
 class TransformerDecoder(Module):
