@@ -40,6 +40,25 @@ def header(hook: Callable[..., Any]) -> Span:
     )
 
 
+def name_of_hook(hook: Callable[..., Any], module: str) -> str:
+    """The name of a hook, which is that of its method.  Raises CompileError for an object that is
+    called like a function: what it does depends on what it holds."""
+    name: str | None = getattr(hook, "__name__", None)
+    if name is None:
+        kind = getattr(hook, "kind", "")
+        remedy = f"call remove_{kind}(module)" if kind in NORMS else "make it a function"
+        raise CompileError(
+            f"a hook of module {module!r} is no function but a {type(hook).__name__}",
+            None,
+            f"{remedy} before scripting, or trace the module",
+        )
+    return name
+
+
+NORMS = ("weight_norm", "spectral_norm")
+"""The hooks of nn.utils, which have functions that remove them."""
+
+
 def check_result_declared(fn: Callable[..., Any], module: str) -> None:
     """Check that a pre-hook declares the type of its result, which replaces forward's arguments.
 

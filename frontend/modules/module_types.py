@@ -33,7 +33,7 @@ from ..syntax.places import called_at
 from ..values.sugared import ConstantValue, SugaredValue
 from ..values.value_types import name_of
 from ..values.variadic import VariadicValue
-from .module_hooks import check_hook, check_result_declared, header
+from .module_hooks import check_hook, check_result_declared, header, name_of_hook
 from .module_reading import Facts, entry_names, prepared, properties_of, read_module
 from .module_values import ModuleValue
 
@@ -368,7 +368,7 @@ def _compile_hooks(origin: ModuleOrigin) -> None:
     facts, type = origin.facts, origin.type
     for functions, names in ((facts.pre_hooks, type.pre_hooks), (facts.hooks, type.hooks)):
         for fn in functions:
-            name = fn.__name__
+            name = name_of_hook(fn, type.short_name)
             known = type.methods.get(name)
             if known is not None and known.attributes.get("hook") is not fn:
                 what = "Pre-hook" if names is type.pre_hooks else "Hook"

@@ -1,4 +1,5 @@
-"""Utilities: packed sequences, parameters as vectors, gradient clipping, batch norm folding."""
+"""Utilities: packed sequences, parameters as vectors, gradient clipping, batch norm folding,
+norms of weights."""
 
 from __future__ import annotations
 
@@ -13,3 +14,7 @@ from .fusion import fuse_conv_bn_eval as fuse_conv_bn_eval
 from .fusion import fuse_conv_bn_weights as fuse_conv_bn_weights
 from .fusion import fuse_linear_bn_eval as fuse_linear_bn_eval
 from .fusion import fuse_linear_bn_weights as fuse_linear_bn_weights
+from .weight_norms import remove_spectral_norm as remove_spectral_norm
+from .weight_norms import remove_weight_norm as remove_weight_norm
+from .weight_norms import spectral_norm as spectral_norm
+from .weight_norms import weight_norm as weight_norm
