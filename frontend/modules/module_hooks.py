@@ -49,7 +49,7 @@ def name_of_hook(hook: Callable[..., Any], module: str) -> str:
         remedy = f"call remove_{kind}(module)" if kind in NORMS else "make it a function"
         raise CompileError(
             f"a hook of module {module!r} is no function but a {type(hook).__name__}",
-            None,
+            header(type(hook).__call__),
             f"{remedy} before scripting, or trace the module",
         )
     return name
