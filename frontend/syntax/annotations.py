@@ -46,6 +46,12 @@ CONSTRUCTORS: dict[str, Callable[..., T.Type]] = {
 }
 """Name of a generic type -> function from its type arguments to the type."""
 
+TENSOR_CLASSES: dict[str, T.Type] = {
+    f"{name}Tensor": T.TENSOR
+    for name in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
+}
+"""The old classes of tensors, one for each dtype."""
+
 NAMES: dict[str, T.Type] = {
     **T.ATOMS,
     "None": T.NONE,
@@ -59,13 +65,7 @@ NAMES: dict[str, T.Type] = {
     "memory_format": T.INT,
     "qscheme": T.INT,
     "Size": T.ListType(T.INT),
-    **dict.fromkeys(
-        (
-            f"{name}Tensor"
-            for name in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
-        ),
-        T.TENSOR,
-    ),
+    **TENSOR_CLASSES,
     "Parameter": T.TENSOR,
     "NoneType": T.NONE,
     "Stream": T.STREAM,
@@ -247,13 +247,7 @@ PUBLIC_TYPES: dict[str, T.Type] = {
     "DType": T.INT,
     "dtype": T.INT,
     "Generator": T.GENERATOR,
-    **dict.fromkeys(
-        (
-            f"{name}Tensor"
-            for name in "Float Double Half BFloat16 Byte Char Short Int Long Bool".split()
-        ),
-        T.TENSOR,
-    ),
+    **TENSOR_CLASSES,
     "Size": T.ListType(T.INT),
     "layout": T.INT,
     "memory_format": T.INT,
