@@ -34,10 +34,10 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_SYSTEM_PROCESSOR MATCHES "aarc
 endif()
 
 # What is computed from tables gives the same bits everywhere; each operator of a pair, or of an
-# optimizer's step, rounds.
+# optimizer's step, rounds, and random numbers are PyTorch's.
 set_source_files_properties(
-  "${CMAKE_CURRENT_LIST_DIR}/isa/pair_loops.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp"
-  "${CMAKE_CURRENT_LIST_DIR}/isa/updates.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/isa/normal.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/pair_loops.cpp"
+  "${CMAKE_CURRENT_LIST_DIR}/isa/special_loops.cpp" "${CMAKE_CURRENT_LIST_DIR}/isa/updates.cpp"
   PROPERTIES
   COMPILE_OPTIONS "-ffp-contract=off;-fno-exceptions;-fno-asynchronous-unwind-tables")
 

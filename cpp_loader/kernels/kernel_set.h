@@ -22,6 +22,7 @@ struct DenseFunctions;
 struct GridFunctions;
 struct HalfProductFunctions;
 struct IntegerFunctions;
+struct NormalFunctions;
 struct ResizeFunctions;
 struct UpdateFunctions;
 
@@ -43,6 +44,7 @@ struct KernelSet {
   const QuantizedProductFunctions* quantized_product;
   const QuantizedRowFunctions* quantized_rows;
   const TwisterFunctions* twister;
+  const NormalFunctions* normal;
   const CopyFunctions* copies;
   const FourierFunctions<float>* fourier_f32;
   const FourierFunctions<double>* fourier_f64;

@@ -23,6 +23,7 @@ namespace scriptlang::kernels {
   X(QuantizedProductFunctions, quantized_product, quantized_product) \
   X(QuantizedRowFunctions, quantized_rows, quantized_rows)        \
   X(TwisterFunctions, twister, twister)                           \
+  X(NormalFunctions, normal, normal)                              \
   X(CopyFunctions, copies, copies)                                \
   X(FourierFunctions<float>, fourier_f32, fourier_f32)            \
   X(FourierFunctions<double>, fourier_f64, fourier_f64)           \

@@ -23,6 +23,7 @@ extern const PoolFunctions pool;
 extern const QuantizedProductFunctions quantized_product;
 extern const QuantizedRowFunctions quantized_rows;
 extern const TwisterFunctions twister;
+extern const NormalFunctions normal;
 extern const CopyFunctions copies;
 extern const GridFunctions grid;
 extern const IntegerFunctions integers;

@@ -7,6 +7,7 @@
 #include <random>
 
 #include "../../kernels/kernel_set.h"
+#include "../../kernels/normal.h"
 #include "express.h"
 #include "forms.h"
 #include "layout.h"
@@ -100,31 +101,33 @@ void fill_uniform_row(T* data, int64_t n, T range, T low, Draw draw) {
 
 // Turns blocks of sixteen uniform numbers into normal ones by the Box-Muller transform, which pairs
 // each of the first eight with one of the last eight.
-template <class T>
-void normal_blocks(T* data, int64_t blocks, T mean, T std) {
+void normal_blocks(float* data, int64_t blocks, float mean, float std) {
+  kernels::kernels().normal->blocks_f32(blocks, mean, std, data);
+}
+
+void normal_blocks(double* data, int64_t blocks, double mean, double std) {
   using kernels::Unary;
-  constexpr ScalarType kType = sizeof(T) == 4 ? ScalarType::Float32 : ScalarType::Float64;
   constexpr int64_t kMost = 32;
-  auto map = [](Unary op, const T* from, T* to, int64_t n) {
+  auto map = [](Unary op, const double* from, double* to, int64_t n) {
     const void* in[1] = {from};
     const int64_t step[1] = {1};
-    kernels::loops(op)[kType](n, to, in, step, nullptr);
+    kernels::loops(op)[ScalarType::Float64](n, to, in, step, nullptr);
   };
   while (blocks > 0) {
-    T radius[8 * kMost], theta[8 * kMost], along[8 * kMost], across[8 * kMost];
+    double radius[8 * kMost], theta[8 * kMost], along[8 * kMost], across[8 * kMost];
     int64_t count = std::min(blocks, kMost), n = 8 * count;
     for (int64_t i = 0; i < n; ++i) {
-      const T* u = data + i / 8 * 16 + i % 8;
-      radius[i] = T(1) - u[0];
-      theta[i] = T(kTwoPi) * u[8];
+      const double* u = data + i / 8 * 16 + i % 8;
+      radius[i] = 1 - u[0];
+      theta[i] = kTwoPi * u[8];
     }
     map(Unary::k_log, radius, radius, n);
-    for (int64_t i = 0; i < n; ++i) radius[i] *= T(-2);
+    for (int64_t i = 0; i < n; ++i) radius[i] *= -2;
     map(Unary::k_sqrt, radius, radius, n);
     map(Unary::k_cos, theta, along, n);
     map(Unary::k_sin, theta, across, n);
     for (int64_t i = 0; i < n; ++i) {
-      T* to = data + i / 8 * 16 + i % 8;
+      double* to = data + i / 8 * 16 + i % 8;
       to[0] = scaled(radius[i] * along[i], std, mean);
       to[8] = scaled(radius[i] * across[i], std, mean);
     }
