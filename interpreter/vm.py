@@ -102,8 +102,7 @@ class Interpreter:
         self.is_limited = self.limits.seconds is not None or self.meter is not None
         self.stack.extend(args)
         self.frames.append(Activation(program))
-        was_enabled, outer = mode.enabled, mode.program
-        mode.program = self
+        was_enabled, outer = mode.enabled, mode.enter(self)
         try:
             with numpy.errstate(all="ignore"), self.in_time(), self.asked_first():
                 self.loop_with_forks()
@@ -116,7 +115,7 @@ class Interpreter:
         finally:
             if mode.enabled is not was_enabled:
                 mode.turn(was_enabled)
-            mode.program = outer
+            mode.enter(outer)
             self.store()
         return self.stack[0] if len(self.stack) == 1 else tuple(self.stack)
 

@@ -164,7 +164,7 @@ class inference_mode(_Mode):
     def __enter__(self) -> None:
         super().__enter__()
         self.was = mode.inference
-        mode.inference = not self.value
+        mode.infer(not self.value)
         if not mode.inference:
             return
         recorder = calls.recorder
@@ -174,7 +174,7 @@ class inference_mode(_Mode):
             recorder.inside.add(get_ident())
 
     def __exit__(self, exc_type: Any, exc_value: Any, traceback: Any) -> None:
-        mode.inference = self.was
+        mode.infer(self.was)
         recorder = calls.recorder
         if isinstance(recorder, Waiting) and not mode.inference:
             recorder.inside.discard(get_ident())

@@ -103,6 +103,10 @@ ALLOWED = {
         "scriptlang.library",
     ): "torch.ops.load_library is among the operators, by its name",
     (
+        "scriptlang.ops.calling.kernels",
+        "scriptlang.interpreter.native",
+    ): "the first call from Python loads the native engine, whose kernels it runs",
+    (
         "scriptlang.ops.table",
         "scriptlang.frontend.python.composites",
     ): "bodies of composites are compiled when they are first asked for",

@@ -20,6 +20,7 @@
 #include "caller.h"
 #include "code_archive.h"
 #include "convert.h"
+#include "eager.h"
 #include "errors.h"
 #include "gil.h"
 #include "grad_mode.h"
@@ -318,6 +319,15 @@ NB_MODULE(_native, m) {
         "Tell Callers what to look at in a call: the `direct` of functions, `tracer` and `last` of "
         "calls, `is_ahead` of the generator.");
 
+  m.attr("Kernel") = make_kernel_type();
+  m.attr("EagerCalls") = make_eager_calls_type();
+  m.def("watch_eager_calls", &watch_eager_calls, nb::arg("calls"), nb::arg("generator"),
+        "Tell Kernels and EagerCalls what to look at: `tracer` and `recorder` of calls, `is_ahead` "
+        "of the generator.");
+  m.def(
+      "turn_eager_off", [](bool off) { eager_is_off = off; }, nb::arg("off"),
+      "Set whether calls of operators by this thread are for Python alone.");
+
   nb::class_<Record>(m, "Record", "A recorded call of a program.")
       .def("backward", &Record::backward, nb::arg("gradients"), nb::arg("wanted"),
            nb::arg("creates"),
@@ -383,6 +393,7 @@ NB_MODULE(_native, m) {
 
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     clear_calls();
+    clear_eager_calls();
     forget_names();
   }));
 }

@@ -106,6 +106,16 @@ class Passed {
     }
     return {};
   }
+  // One that has this memory; an invalid handle if there is none.
+  nb::handle with_storage(const Storage* storage) const {
+    for (size_t k = 0; k < count_; ++k) {
+      if (few_[k].second->storage == storage) return few_[k].first;
+    }
+    for (const auto& [tensor, value] : inner_) {
+      if (value.storage() == storage) return tensor;
+    }
+    return {};
+  }
 
  private:
   static constexpr size_t kFew = 8, kMost = 256;  // more are not looked for

@@ -290,7 +290,9 @@ nb::object ToPython::storage_of(Storage* storage) {
   if (first_.first == storage) return first_.second;
   if (const nb::object* seen = storages_.find(storage)) { return *seen; }
   nb::object made;
-  if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
+  if (nb::handle there = passed_ ? passed_->with_storage(storage) : nb::handle(); there) {
+    made = nb::borrow(known().m_storage.get(there));
+  } else if (Loan* loan = static_cast<Loan*>(storage->lender(end_loan))) {
     made = loan->storage_of(loan->owner.is_valid() ? loan->owner : nb::borrow(loan->view.obj));
   } else {
     made = keeps_ ? kept_storage(storage) : python_storage(memory_of(storage));

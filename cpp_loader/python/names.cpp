@@ -22,6 +22,7 @@ __attribute__((noinline, cold)) Names& look_up() {
                           objects.attr("EnumValue"),
                           objects.attr("Future"),
                           dtypes.attr("by_code"),
+                          dtypes.attr("DType"),
                           quantized.attr("QuantizedTensor"),
                           quantized.attr("Quantizer"),
                           quantized.attr("ChannelQuantizer"),

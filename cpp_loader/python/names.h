@@ -17,7 +17,7 @@ inline nb::object interned(const char* text) { return nb::steal(PyUnicode_Intern
 
 // The objects of the Python package.
 struct Names {
-  nb::object tensor, storage, script_object, device, enum_value, future, by_code;
+  nb::object tensor, storage, script_object, device, enum_value, future, by_code, dtype;
   nb::object quantized_tensor, quantizer, channel_quantizer, custom_class;
   nb::object weak_reference;
   nb::object instances;  // WeakValueDictionary: address of an Object -> ScriptObject

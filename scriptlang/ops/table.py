@@ -195,6 +195,12 @@ class Operator:
             self.facts.reshapes or self.kind == "lacking" or any(a.is_out for a in schema.arguments)
         )
 
+    @cached_property
+    def may_alias(self) -> bool:
+        """Whether a call may write an argument, or give a tensor on the memory of one."""
+        schema = self.schema
+        return schema.is_mutable or any(schema.shared) or self.facts.may_share
+
     @property
     def qualified_name(self) -> str:
         return f"{self.name}.{self.overload}" if self.overload else self.name

@@ -19,6 +19,7 @@ from ..allocations import asked_first
 from ..errors import LimitError
 from ..ir import Graph, Node, Value
 from ..ops import table
+from ..ops.calling.kernels import numpy_only
 from ..tensors import Tensor
 from .alias import AliasAnalysis
 from .conditions import unwritten
@@ -57,7 +58,7 @@ class Budget:
         if self.reading < 0 or operator is None or operator.kernel is None:
             return None
         try:
-            with asked_first(self.allow, ROOM * self.bytes):
+            with numpy_only(), asked_first(self.allow, ROOM * self.bytes):
                 value = operator.kernel(*inputs)
         except Exception:
             return None  # the run raises the error, if it gets here

@@ -12,6 +12,7 @@ import pytest
 from scriptlang.interpreter.engine import available
 
 from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling.kernels import numpy_only
 from scriptlang.tensors import Tensor
 from tests.ops.harness import check, plain
 from tests.ops.one_operator import chosen, is_native, run_natively
@@ -608,11 +609,12 @@ def outcome(call) -> tuple[str, object]:
 
 def on_python(row):
     name, args, named = split(row)
-    return outcome(
-        lambda: plain(
-            dispatch.call(f"aten::{name}", made(args, Array.tensor), made(named, Array.tensor))
+    with numpy_only():
+        return outcome(
+            lambda: plain(
+                dispatch.call(f"aten::{name}", made(args, Array.tensor), made(named, Array.tensor))
+            )
         )
-    )
 
 
 def on_native(row):

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scriptlang.interpreter import native
 
-from scriptlang.ops.calling.dispatch import bind
+from scriptlang.ops.calling.binding import bind
 from scriptlang.tensors import Tensor
 from tests.interpreter.test_native_equals_numpy import (
     SETTINGS,

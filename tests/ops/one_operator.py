@@ -14,6 +14,7 @@ from scriptlang import types as T
 from scriptlang.ir import Function
 from scriptlang.ops import table
 from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling.kernels import numpy_only
 from scriptlang.ops.families import random
 from scriptlang.ops.table import Operator
 from scriptlang.records import replace
@@ -36,7 +37,8 @@ def chosen(name: str, args: Sequence[Any], kwargs: dict[str, Any]) -> tuple[Oper
 
     run, dispatch.run = dispatch.run, choose
     try:
-        dispatch.call(f"aten::{name}", args, kwargs)
+        with numpy_only():
+            dispatch.call(f"aten::{name}", args, kwargs)
     except Chosen as choice:
         return choice.args
     finally:

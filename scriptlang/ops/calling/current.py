@@ -23,9 +23,11 @@ class Calls:
     last: the `ir.Function` that was called last, if any.
     observer: while programs are profiled or watched, an object whose `run` makes their calls; else
     None.  `observe` sets it.
+    eager: once the native engine is loaded, its table of calls of operators (kernels.py); else
+    None.
     """
 
-    __slots__ = ("last", "observer", "recorder", "thread", "tracer", "trainable")
+    __slots__ = ("eager", "last", "observer", "recorder", "thread", "tracer", "trainable")
 
     def __init__(self) -> None:
         self.tracer: Any = None
@@ -34,6 +36,7 @@ class Calls:
         self.trainable: Any = None
         self.last: Any = None
         self.observer: Any = None
+        self.eager: Any = None
 
     def trace(self, tracer: Any) -> None:
         """Let a tracer make the calls of this thread; None ends tracing."""
@@ -88,7 +91,8 @@ class GradMode(local):
     None, or whether to look for NaN, while calls note where they were made
     (autograd.detect_anomaly). mutations: copies what is saved before it is written
     (derivatives/mutation.py), or None. inference: whether what is made can never be part of a
-    graph (inference_mode). transforms: so many transforms of scriptlang.func run the caller, which
+    graph (inference_mode). numpy_only: whether calls run numpy's kernels alone (kernels.py).
+    transforms: so many transforms of scriptlang.func run the caller, which
     may not do there what PyTorch refuses.
     """
 
@@ -102,6 +106,7 @@ class GradMode(local):
     anomaly: bool | None = None
     mutations: Any = None
     inference = False
+    numpy_only = False
     transforms = 0
 
     def turn(self, on: bool) -> bool:
@@ -111,9 +116,31 @@ class GradMode(local):
             tells[0](on)
         return was
 
+    def enter(self, program: Any) -> Any:
+        """Set the run of a program that makes the calls; return the one before."""
+        was, self.program = self.program, program
+        self.tell()
+        return was
+
+    def infer(self, on: bool) -> None:
+        """Set whether the thread is in inference mode."""
+        self.inference = on
+        self.tell()
+
+    def tell(self) -> None:
+        """Tell the native engine whether calls of operators by this thread are for Python alone."""
+        if turns:
+            turns[0](self.program is not None or self.inference or self.numpy_only)
+
 
 tells: list[Callable[[bool], None]] = []
 """The native engine's function that sets the mode of the calling thread, once it is loaded."""
+
+turns: list[Callable[[bool], None]] = []
+"""The native engine's function that leaves the thread's calls to Python, once it is loaded."""
+
+native_kernels: list[Callable[..., Any]] = []
+"""The native engine's class Kernel, once it is loaded."""
 
 marks: list[Callable[[Any], Any]] = []
 """The function that makes a tensor one of inference mode, once that was entered."""

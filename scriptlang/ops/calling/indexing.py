@@ -10,7 +10,8 @@ import numpy as np
 from ... import dtypes
 from ...tensors import Tensor, from_numpy
 from . import functions
-from .dispatch import call, in_tensor
+from .binding import in_tensor
+from .dispatch import call
 
 
 def get_item(x: Tensor, key: Any) -> Tensor:

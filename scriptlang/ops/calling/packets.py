@@ -6,6 +6,7 @@ from typing import Any
 
 from .. import table
 from . import dispatch
+from .binding import bind
 
 
 class Overload:
@@ -16,7 +17,7 @@ class Overload:
         self.__name__ = f"{operator.name.partition('::')[2]}.{operator.overload or 'default'}"
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        values = dispatch.bind(self.operator.schema, args, kwargs)
+        values = bind(self.operator.schema, args, kwargs)
         if not isinstance(values, list):
             raise RuntimeError(f"{self.operator.schema}: {values}")
         return dispatch.run(self.operator, values)

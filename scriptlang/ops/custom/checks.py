@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..calling import dispatch
+from ..calling import binding
 from .operators import CustomOperator, tensors_in
 
 
@@ -46,8 +46,8 @@ def test_fake(op: CustomOperator, values: list[Any]) -> None:
         for r, f in zip(tensors_in(real), tensors_in(fake)):
             if (r._size, r.dtype) != (f._size, f.dtype):
                 raise CheckError(
-                    f"result {k} of {op.name} is {dispatch.describe(r)}, but its fake gives "
-                    f"{dispatch.describe(f)}"
+                    f"result {k} of {op.name} is {binding.describe(r)}, but its fake gives "
+                    f"{binding.describe(f)}"
                 )
 
 
@@ -67,7 +67,7 @@ def run_checks(
     """Check name -> "SUCCESS" or the error, which is raised instead if `raises` is set."""
     found: dict[str, str | Exception] = {}
     for name in names:
-        values = dispatch.bind(op.schema, args, kwargs)
+        values = binding.bind(op.schema, args, kwargs)
         if isinstance(values, str):
             raise TypeError(f"{op.schema}: {values}")
         try:

@@ -15,7 +15,7 @@ from ...errors import MissingOperatorError
 from ...schema import Argument, Schema, SchemaSyntaxError, parse_schema
 from ...tensors import Tensor
 from .. import table
-from ..calling.dispatch import MISFIT, convert, describe
+from ..calling.binding import MISFIT, convert, describe
 
 OWN = ("aten", "prim", "prims", "quantized", "prepacked", "scriptlang")
 """Namespaces in which users cannot define operators."""

@@ -96,7 +96,8 @@ class Inside(Step):
     def run(self, kernel: Callable[..., Any], values: list[Any], level: Level) -> Any:
         rule = rule_of(self.op)
         if rule is None or rule.instead is None:
-            return kernel(*values)
+            body: Any = self.op.kernel
+            return body(*values)
         index: Any = self.op.schema.index
         return rule.instead.function(*(values[index(n)] for n in rule.instead.names))
 

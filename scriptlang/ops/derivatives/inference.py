@@ -51,8 +51,9 @@ def flat(values: Any) -> list[Tensor]:
 def run(op: Operator, kernel: Callable[..., Any], plan: Any, values: list[Any]) -> Any:
     """Run an operator in inference mode, and mark the tensors that it makes."""
     given = flat(values)
-    if op.is_composite:
-        result = kernel(*values)  # the operators that it calls come here, too
+    if op.is_composite and (kernel is op.kernel or op.may_alias):
+        body: Any = op.kernel
+        result = body(*values)  # the operators that it calls come here, too
     else:
         result = run_quietly(kernel, values)
         written = getattr(plan, "written", ())

@@ -26,13 +26,27 @@ RESIZING = frozenset({"aten::resize_", "aten::resize_as_", "aten::set_"})
 
 
 class Through:
-    """Operators that are not recorded: they call recorded operators, or have nothing to record."""
+    """Operators that are not recorded: they call recorded operators, or have nothing to record.
+
+    body: the kernel that calls recorded operators; None if there is nothing to record. Another
+    kernel runs only where no operator of the body would have more to do than to compute.
+    """
+
+    def __init__(self, op: table.Operator) -> None:
+        self.body = op.kernel if op.is_composite else None
+        self.is_plain = not op.may_alias
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
+        if self.body is not None and not (self.is_plain and not any(map(is_known, values))):
+            return self.body(*values)
         return kernel(*values)
 
 
-THROUGH = Through()
+def is_known(value: Any) -> bool:
+    """Whether derivatives know a tensor, or one in a list."""
+    if isinstance(value, Tensor):
+        return value._requires_grad or value._autograd is not None
+    return isinstance(value, (list, tuple)) and any(map(is_known, value))
 
 
 NUMBERS = {
@@ -421,15 +435,15 @@ def plan_of(op: table.Operator) -> Any:
     """The plan for the calls of an operator."""
     schema = op.schema
     if schema.is_vararg or op.facts.unrecorded:
-        return THROUGH
+        return Through(op)
     if not any(is_tensor_type(a.type) or is_list_of_tensors(a.type) for a in schema.arguments):
-        return THROUGH
+        return Through(op)
     returns_tensor = any(
         is_tensor_type(r.type) or is_list_of_tensors(r.type) or T.TENSOR in r.type.walk()
         for r in schema.returns
     )
     if not returns_tensor and not schema.is_mutable:
-        return THROUGH
+        return Through(op)
     op.kernel  # noqa: B018 - declares it, which tells its kind
     rule = rule_of(op)
     if op.name in RESIZING:
@@ -438,9 +452,9 @@ def plan_of(op: table.Operator) -> Any:
     if form is not None and form.kind in (*OUT_KINDS, "create"):
         return Out(op)
     if any(a.is_out for a in schema.arguments):
-        return Out(op) if not op.is_composite else THROUGH
+        return Out(op) if not op.is_composite else Through(op)
     if rule is None and op.is_composite:
-        return THROUGH
+        return Through(op)
     if rule is not None and rule.instead is not None and not schema.is_mutable:
         return Instead(op)
     if form is not None and form.kind == "in_place":

@@ -128,6 +128,7 @@ class Walk:
         def work() -> None:
             vars(mode).update(state)
             mode.turn(mode.enabled)
+            mode.tell()
             try:
                 self.go()
             except BaseException as error:

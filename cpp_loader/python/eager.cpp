@@ -1,0 +1,567 @@
+// Calls of single operators from Python.
+#include "eager.h"
+
+#include <nanobind/stl/tuple.h>
+#include <scriptlang/scriptlang.h>
+
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "../kernels/parallel.h"
+#include "convert.h"
+#include "errors.h"
+#include "gil.h"
+#include "grad_mode.h"
+#include "member.h"
+#include "names.h"
+#include "ops/optable.h"
+#include "stable.h"
+
+namespace scriptlang::python {
+
+namespace {
+
+// What every call looks at, with the offsets of its attributes.
+struct Watched {
+  nb::object calls, generator;
+  Member m_tracer{nb::borrow(calls.type()), "tracer"},
+      m_recorder{nb::borrow(calls.type()), "recorder"},
+      m_is_ahead{nb::borrow(generator.type()), "is_ahead"};
+  nb::object hand_over = interned("hand_over"), is_nested = interned("is_nested");
+};
+Watched* watched = nullptr;
+
+// ---- one operator
+
+struct Kernel {
+  PyObject_HEAD const OpEntry* entry;
+  PyObject* op;       // the Operator of the package; its `kernel` runs what this one refuses
+  PyObject* named;    // makes the named tuple of several results; None for a tuple
+  size_t count;       // how many results there are
+};
+
+constexpr size_t kMostArguments = 24, kMostResults = 8;
+
+void warn(const char* text, size_t size, void*) {
+  with_python([message = std::string(text, size)] {
+    PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
+  });
+}
+
+// The results of the operator. Raises what it raises.
+nb::object results_of(const Kernel& kernel, Value* values, size_t count, const Passed& passed) {
+  if (watched->m_is_ahead.is(watched->generator, Py_True)) {
+    nb::object done = nb::steal(
+        PyObject_CallMethodObjArgs(watched->generator.ptr(), watched->hand_over.ptr(), nullptr));
+    if (!done.is_valid()) throw nb::python_error();
+  }
+  Context context;
+  context.threads = kernels::thread_count();
+  context.grad_enabled = grad_enabled;
+  context.generator = &default_generator();
+  context.warn = warn;
+  Value results[kMostResults];
+  // Kernels may use again what they alone hold; the tensors of the call are needed after it.
+  Value held[kMostArguments];
+  for (size_t k = 0; k < count; ++k) {
+    if (values[k].tag() == Tag::Tensor) held[k] = values[k];
+  }
+  {
+    WithoutPython released;
+    kernel.entry->run(context, Args(values, int(count)), results);
+  }
+  if (PyErr_Occurred()) throw nb::python_error();  // a warning that is an error
+  ToPython convert;
+  convert.know(&passed);
+  if (kernel.count == 0) return nb::none();
+  if (kernel.count == 1) return convert(results[0]);
+  nb::object made = nb::steal(PyTuple_New(Py_ssize_t(kernel.count)));
+  if (!made.is_valid()) throw nb::python_error();
+  for (size_t k = 0; k < kernel.count; ++k) {
+    PyTuple_SET_ITEM(made.ptr(), Py_ssize_t(k), convert(results[k]).release().ptr());
+  }
+  if (kernel.named == Py_None) return made;
+  nb::object named = nb::steal(PyObject_CallOneArg(kernel.named, made.ptr()));
+  if (!named.is_valid()) throw nb::python_error();
+  return named;
+}
+
+// Whether a value is a Tensor that has sizes and strides, as nested ones have not.
+bool is_strided(nb::handle value) {
+  if (is_tensor(value)) return true;
+  if (PyObject_IsInstance(value.ptr(), known().tensor.ptr()) != 1) return false;
+  nb::object told = nb::steal(PyObject_GetAttr(value.type().ptr(), watched->is_nested.ptr()));
+  return told.is(nb::bool_(false));
+}
+
+// An argument. Raises TypeError where the engine would have to copy the memory.
+Tensor tensor_of(nb::handle value, ToNative& convert, Passed& passed) {
+  convert.note(nullptr);  // only tensors in lists have to be kept
+  Tensor made = convert.tensor(value);
+  if (!shares_memory(made, value)) raise(ErrorKind::TypeError, "its memory must not be written");
+  passed.add_argument(value.ptr(), made.impl());
+  return made;
+}
+
+// Runs the operator on the tuple of all its arguments.
+nb::object run(const Kernel& kernel, PyObject* arguments) {
+  const size_t count = size_t(PyTuple_GET_SIZE(arguments));
+  if (!watched || count > kMostArguments || count != schema_of(*kernel.entry).arguments.size()) {
+    raise(ErrorKind::TypeError, "the operator takes another number of arguments");
+  }
+  Value values[kMostArguments];
+  ToNative convert;
+  Passed passed;
+  for (size_t k = 0; k < count; ++k) {
+    PyObject* argument = PyTuple_GET_ITEM(arguments, Py_ssize_t(k));
+    if (is_strided(argument)) {
+      values[k] = tensor_of(argument, convert, passed);
+    } else {
+      if (is_a(argument, known().tensor)) raise(ErrorKind::TypeError, "a tensor without strides");
+      convert.note(&passed);
+      values[k] = convert(argument);
+    }
+  }
+  return results_of(kernel, values, count, passed);
+}
+
+// Whether the current exception is one for which the Python engine is asked: not an interrupt.
+bool may_ask_again() { return PyErr_ExceptionMatches(PyExc_Exception) != 0; }
+
+// What the native engine refuses is for the Python engine, which runs it or tells why not.
+PyObject* ask_python(const Kernel& kernel, PyObject* arguments) {
+  if (!may_ask_again()) return nullptr;
+  PyErr_Clear();
+  nb::object other = nb::steal(PyObject_GetAttrString(kernel.op, "kernel"));
+  return other.is_valid() ? PyObject_CallObject(other.ptr(), arguments) : nullptr;
+}
+
+PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject*) {
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  PyObject* result = guarded([&] { return run(kernel, arguments).release().ptr(); });
+  return result ? result : ask_python(kernel, arguments);
+}
+
+// Kernel(operator, qualified name, named=None)
+PyObject* new_kernel(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
+  static const char* names[] = {"operator", "name", "named", nullptr};
+  PyObject *op, *named = Py_None;
+  const char* name;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|O", const_cast<char**>(names), &op, &name,
+                                   &named)) {
+    return nullptr;
+  }
+  return guarded([&]() -> PyObject* {
+    const OpEntry* entry = find_op(name);
+    if (!entry) raise(ErrorKind::ValueError, "the native engine has no operator ", name);
+    const Schema& schema = schema_of(*entry);
+    if (schema.arguments.size() > kMostArguments || schema.returns.size() > kMostResults) {
+      raise(ErrorKind::ValueError, name, " has too many arguments or results");
+    }
+    PyObject* made = PyType_GenericAlloc(type, 0);
+    if (!made) throw nb::python_error();
+    Kernel& kernel = *reinterpret_cast<Kernel*>(made);
+    kernel.entry = entry;
+    kernel.op = nb::borrow(op).release().ptr();
+    kernel.named = nb::borrow(named).release().ptr();
+    kernel.count = schema.returns.size();
+    return made;
+  });
+}
+
+int traverse_kernel(PyObject* self, visitproc visit, void* arg) {
+  Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  Py_VISIT(Py_TYPE(self));
+  Py_VISIT(kernel.op);
+  Py_VISIT(kernel.named);
+  return 0;
+}
+
+int clear_kernel(PyObject* self) {
+  Kernel& kernel = *reinterpret_cast<Kernel*>(self);
+  Py_CLEAR(kernel.op);
+  Py_CLEAR(kernel.named);
+  return 0;
+}
+
+void deallocate_kernel(PyObject* self) {
+  PyTypeObject* type = Py_TYPE(self);
+  PyObject_GC_UnTrack(self);
+  clear_kernel(self);
+  PyObject_GC_Del(self);
+  Py_DECREF(type);
+}
+
+PyType_Slot kernel_slots[] = {
+    {Py_tp_doc, const_cast<char*>("Kernel(operator, name, named=None)\n\nAn operator of the "
+                                  "native engine, called with all its arguments.\nWhat it refuses "
+                                  "is for the `kernel` of `operator`.")},
+    {Py_tp_new, reinterpret_cast<void*>(&new_kernel)},
+    {Py_tp_call, reinterpret_cast<void*>(&call_kernel)},
+    {Py_tp_traverse, reinterpret_cast<void*>(&traverse_kernel)},
+    {Py_tp_clear, reinterpret_cast<void*>(&clear_kernel)},
+    {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate_kernel)},
+    {0, nullptr},
+};
+
+PyTypeObject* kernel_type = nullptr;
+
+// ---- the table
+
+// The kinds of the values of a call, on which the choice of an overload depends, as bytes. A call
+// with a value of another kind, or too many of them, has no key.
+class Key {
+ public:
+  bool add_call(nb::handle name, PyObject* args, PyObject* kwargs, bool is_method) {
+    Py_hash_t hash = PyObject_Hash(name.ptr());
+    if (!add(&hash, sizeof hash) || !add_byte(is_method ? 'm' : 'f')) return false;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+      if (!add_value(PyTuple_GET_ITEM(args, k))) return false;
+    }
+    if (!kwargs || PyDict_GET_SIZE(kwargs) == 0) return true;
+    PyObject *word, *value;
+    for (Py_ssize_t at = 0; PyDict_Next(kwargs, &at, &word, &value);) {
+      hash = PyObject_Hash(word);
+      if (!add_byte('=') || !add(&hash, sizeof hash) || !add_value(value)) return false;
+    }
+    return true;
+  }
+  std::string_view bytes() const { return {bytes_, size_}; }
+
+ private:
+  bool add(const void* from, size_t size) {
+    if (size_ + size > sizeof bytes_) return false;
+    std::memcpy(bytes_ + size_, from, size);
+    size_ += size;
+    return true;
+  }
+  bool add_byte(char byte) { return add(&byte, 1); }
+
+  bool add_value(nb::handle value) {
+    PyObject* p = value.ptr();
+    Names& n = known();
+    if (p == Py_None) return add_byte('N');
+    if (PyBool_Check(p)) return add_byte('b');
+    if (PyLong_CheckExact(p)) return add_byte('i');
+    if (PyFloat_CheckExact(p)) return add_byte('f');
+    if (is_strided(value)) {
+      if (PyTuple_GET_SIZE(nb::handle(n.m_size.get(value)).ptr()) != 0) return add_byte('T');
+      return add_byte('0') && add_byte(char(dtype_from_python(n.m_dtype.get(value))));
+    }
+    if (PyList_CheckExact(p) || PyTuple_Check(p)) return add_items(p);
+    if (PyUnicode_CheckExact(p)) return add_byte('s');
+    if (value.type().is(n.dtype)) return add_byte('d');
+    return false;
+  }
+
+  // A list or tuple of values of one kind.
+  bool add_items(PyObject* p) {
+    const bool is_list = PyList_Check(p) != 0;
+    const Py_ssize_t size = is_list ? PyList_GET_SIZE(p) : PyTuple_GET_SIZE(p);
+    if (!add_byte(is_list ? '[' : '(') || size == 0) return size == 0;
+    const size_t before = size_;
+    for (Py_ssize_t k = 0; k < size; ++k) {
+      const size_t at = size_;
+      nb::object item = nb::borrow(is_list ? PyList_GET_ITEM(p, k) : PyTuple_GET_ITEM(p, k));
+      if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || !add_value(item)) return false;
+      if (k == 0) continue;
+      const std::string_view first(bytes_ + before, at - before), now(bytes_ + at, size_ - at);
+      if (now != first) return false;
+      size_ = at;
+    }
+    return true;
+  }
+
+  char bytes_[120];
+  size_t size_ = 0;
+};
+
+// Where the value of an argument comes from, and how it is converted.
+struct Place {
+  // The number of the value in the call, those by name behind the others; kDefault for `fallback`;
+  // kRest for the ints from number `from` on.
+  int number, from;
+  char kind;  // see `take`
+  bool is_optional;
+  int size;  // of a list that may be given as one int; else 0
+  nb::object fallback;
+};
+constexpr int kDefault = -1, kRest = -2;
+
+struct Choice {
+  nb::object name;    // as the call has it
+  nb::object kernel;  // invalid if calls of this kind are for Python
+  bool is_plain;      // neither makes views nor writes to arguments
+  std::vector<Place> places;
+};
+
+bool take_int(PyObject* p, Value* to) {
+  if (!PyLong_Check(p) || PyBool_Check(p)) return false;
+  int overflow = 0;
+  const long long number = PyLong_AsLongLongAndOverflow(p, &overflow);
+  *to = Value(int64_t(number));
+  return overflow == 0;
+}
+
+// One call: converts its values.
+class Taking {
+ public:
+  explicit Taking(bool is_recorded) : is_recorded_(is_recorded) {}
+
+  // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "I" ints, "X"
+  // Tensors. Returns false if the value does not fit, or its derivative may be wanted.
+  bool take(const Place& place, nb::handle value, Value* to) {
+    PyObject* p = value.ptr();
+    if (p == Py_None) return place.is_optional;
+    switch (place.kind) {
+      case 'T': return take_tensor(value, to);
+      case 'n':
+        if (PyBool_Check(p)) {
+          *to = Value(p == Py_True);
+          return true;
+        }
+        [[fallthrough]];
+      case 'f':
+        if (PyFloat_Check(p)) {
+          *to = Value(PyFloat_AS_DOUBLE(p));
+          return true;
+        }
+        if (!take_int(p, to)) return false;
+        if (place.kind == 'f') *to = Value(double(to->as_int()));
+        return true;
+      case 'i':
+        if (!PyBool_Check(p)) return take_int(p, to);
+        *to = Value(int64_t(p == Py_True));
+        return true;
+      case 'b':
+        *to = Value(p == Py_True);
+        return PyBool_Check(p);
+      case 's':
+        if (!PyUnicode_CheckExact(p)) return false;
+        *to = convert_(value);
+        return true;
+      case 'd':
+        if (!value.type().is(known().dtype)) return take_int(p, to);
+        *to = Value(int64_t(dtype_from_python(value)));
+        return true;
+      case 'I':
+      case 'X': return take_list(place, p, to);
+      default: return false;
+    }
+  }
+
+  // The ints of a call from one number on, as a list.
+  bool take_rest(PyObject* args, int from, Value* to) {
+    Ref<List> list = List::make();
+    for (Py_ssize_t k = from; k < PyTuple_GET_SIZE(args); ++k) {
+      Value item;
+      if (!take_int(PyTuple_GET_ITEM(args, k), &item)) return false;
+      list->push(std::move(item));
+    }
+    *to = std::move(list);
+    return true;
+  }
+
+  Value of_default(nb::handle value) { return convert_(value); }
+  const Passed& passed() const { return passed_; }
+
+ private:
+  bool take_tensor(nb::handle value, Value* to) {
+    if (!is_strided(value)) return false;
+    if (is_recorded_ && may_need_gradient(value)) return false;
+    *to = tensor_of(value, convert_, passed_);
+    return true;
+  }
+
+  bool take_list(const Place& place, PyObject* p, Value* to) {
+    Ref<List> list = List::make();
+    if (place.size && PyLong_Check(p)) {
+      Value item;
+      if (!take_int(p, &item)) return false;
+      for (int k = 0; k < place.size; ++k) list->push(Value(item));
+      *to = std::move(list);
+      return true;
+    }
+    const bool is_list = PyList_CheckExact(p);
+    if (!is_list && !PyTuple_Check(p)) return false;
+    for (Py_ssize_t k = 0; k < (is_list ? PyList_GET_SIZE(p) : PyTuple_GET_SIZE(p)); ++k) {
+      nb::object item = nb::borrow(is_list ? PyList_GET_ITEM(p, k) : PyTuple_GET_ITEM(p, k));
+      Value taken;
+      if (place.kind == 'I') {
+        if (!take_int(item.ptr(), &taken)) return false;
+      } else {
+        if (!is_strided(item) || (is_recorded_ && may_need_gradient(item))) return false;
+        convert_.note(&passed_);
+        taken = convert_.tensor(item);
+      }
+      list->push(std::move(taken));
+    }
+    *to = std::move(list);
+    return true;
+  }
+
+  bool is_recorded_;
+  ToNative convert_;
+  Passed passed_;
+};
+
+// The value of a call by its number.
+nb::handle value_at(PyObject* args, PyObject* kwargs, int number) {
+  const Py_ssize_t positional = PyTuple_GET_SIZE(args);
+  if (number < positional) return PyTuple_GET_ITEM(args, number);
+  PyObject *word, *value = nullptr;
+  Py_ssize_t at = 0;
+  for (Py_ssize_t k = positional; k <= number; ++k) {
+    if (!PyDict_Next(kwargs, &at, &word, &value)) return {};
+  }
+  return value;
+}
+
+struct EagerCalls {
+  PyObject_HEAD std::unordered_map<std::string, Choice>* choices;
+  nb::ft_mutex* reading;
+};
+
+// Whether calls of this thread are for the native engine now.
+bool is_on() {
+  return watched && !eager_is_off && watched->m_tracer.is(watched->calls, Py_None);
+}
+
+PyObject* not_for_us() { return nb::borrow(Py_NotImplemented).release().ptr(); }
+
+// The result of a call of a kind that is known; null without an exception if it is for Python.
+PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
+  const bool records = !watched->m_recorder.is(watched->calls, Py_None);
+  if (records && !choice.is_plain) return nullptr;
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
+  Taking taking(records);
+  Value values[kMostArguments];
+  size_t count = 0;
+  for (const Place& place : choice.places) {
+    Value* to = &values[count++];
+    if (place.number == kDefault) {
+      if (!place.fallback.is_none()) *to = taking.of_default(place.fallback);
+    } else if (place.number == kRest) {
+      if (!taking.take_rest(args, place.from, to)) return nullptr;
+    } else {
+      nb::handle value = value_at(args, kwargs, place.number);
+      if (!value.is_valid() || !taking.take(place, value, to)) return nullptr;
+    }
+  }
+  return results_of(kernel, values, count, taking.passed()).release().ptr();
+}
+
+// table(name, args, kwargs, is_method): the result; NotImplemented if the call is for Python;
+// Ellipsis if it is of a kind that the table does not know yet.
+PyObject* call_table(PyObject* self, PyObject* given, PyObject*) {
+  PyObject *name, *args, *kwargs;
+  int is_method;
+  if (!PyArg_ParseTuple(given, "OOOp", &name, &args, &kwargs, &is_method)) return nullptr;
+  if (!PyTuple_CheckExact(args) || !PyDict_CheckExact(kwargs)) return not_for_us();
+  EagerCalls& table = *reinterpret_cast<EagerCalls*>(self);
+  PyObject* result = guarded([&]() -> PyObject* {
+    Key key;
+    if (!is_on() || !key.add_call(name, args, kwargs, is_method != 0)) return not_for_us();
+    const Choice* choice = nullptr;
+    {
+      nb::ft_lock_guard guard(*table.reading);
+      auto found = table.choices->find(std::string(key.bytes()));
+      if (found != table.choices->end()) choice = &found->second;  // none is ever removed
+    }
+    if (!choice || PyUnicode_Compare(choice->name.ptr(), name) != 0) {
+      return nb::borrow(Py_Ellipsis).release().ptr();
+    }
+    PyObject* made = choice->kernel.is_valid() ? run_choice(*choice, args, kwargs) : nullptr;
+    return made ? made : not_for_us();
+  });
+  if (result || !may_ask_again()) return result;
+  PyErr_Clear();  // Python finds out why, or runs it
+  return not_for_us();
+}
+
+// learn(name, args, kwargs, is_method, is_plain, kernel, places)
+PyObject* learn(PyObject* self, PyObject* given) {
+  PyObject *name, *args, *kwargs, *kernel, *places;
+  int is_method, is_plain;
+  if (!PyArg_ParseTuple(given, "OO!O!ppOO!", &name, &PyTuple_Type, &args, &PyDict_Type, &kwargs,
+                        &is_method, &is_plain, &kernel, &PyTuple_Type, &places)) {
+    return nullptr;
+  }
+  EagerCalls& table = *reinterpret_cast<EagerCalls*>(self);
+  return guarded([&]() -> PyObject* {
+    Key key;
+    if (!key.add_call(name, args, kwargs, is_method != 0)) Py_RETURN_NONE;
+    Choice choice{nb::borrow(name), {}, is_plain != 0, {}};
+    if (kernel != Py_None) {
+      if (!PyObject_TypeCheck(kernel, kernel_type)) throw nb::type_error("not a Kernel");
+      choice.kernel = nb::borrow(kernel);
+    }
+    for (nb::handle told : nb::borrow<nb::tuple>(places)) {
+      auto [number, from, kind, is_optional, size, fallback] =
+          nb::cast<std::tuple<int, int, char, bool, int, nb::object>>(told);
+      choice.places.push_back({number, from, kind, is_optional, size, fallback});
+    }
+    nb::ft_lock_guard guard(*table.reading);
+    table.choices->emplace(key.bytes(), std::move(choice));
+    Py_RETURN_NONE;
+  });
+}
+
+PyObject* new_table(PyTypeObject* type, PyObject*, PyObject*) {
+  PyObject* made = PyType_GenericAlloc(type, 0);
+  if (!made) return nullptr;
+  EagerCalls& table = *reinterpret_cast<EagerCalls*>(made);
+  table.choices = new std::unordered_map<std::string, Choice>;
+  table.reading = new nb::ft_mutex;
+  return made;
+}
+
+// The table lives as long as the process.
+PyMethodDef table_methods[] = {
+    {"learn", learn, METH_VARARGS,
+     "learn(name, args, kwargs, is_method, is_plain, kernel, places)\n\nLet calls with values of "
+     "the kinds of these run a Kernel; None: they are for Python."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyType_Slot table_slots[] = {
+    {Py_tp_doc, const_cast<char*>("The kernels of calls, by the name and the kinds of values.")},
+    {Py_tp_new, reinterpret_cast<void*>(&new_table)},
+    {Py_tp_call, reinterpret_cast<void*>(&call_table)},
+    {Py_tp_methods, table_methods},
+    {0, nullptr},
+};
+
+}  // namespace
+
+nb::object make_kernel_type() {
+  static PyType_Spec spec = {"scriptlang.interpreter._native.Kernel", sizeof(Kernel), 0,
+                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, kernel_slots};
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) throw nb::python_error();
+  kernel_type = reinterpret_cast<PyTypeObject*>(made);
+  return nb::borrow(made);
+}
+
+nb::object make_eager_calls_type() {
+  static PyType_Spec spec = {"scriptlang.interpreter._native.EagerCalls", sizeof(EagerCalls), 0,
+                             Py_TPFLAGS_DEFAULT, table_slots};
+  PyObject* made = PyType_FromSpec(&spec);
+  if (!made) throw nb::python_error();
+  return nb::steal(made);
+}
+
+void watch_eager_calls(nb::object calls, nb::object generator) {
+  clear_eager_calls();
+  watched = new Watched{calls, generator};
+}
+
+void clear_eager_calls() {
+  delete watched;
+  watched = nullptr;
+}
+
+}  // namespace scriptlang::python
