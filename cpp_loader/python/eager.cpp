@@ -38,17 +38,16 @@ Watched* watched = nullptr;
 
 struct Kernel {
   PyObject_HEAD const OpEntry* entry;
-  PyObject* op;       // the Operator of the package; its `kernel` runs what this one refuses
-  PyObject* named;    // makes the named tuple of several results; None for a tuple
-  size_t count;       // how many results there are
+  PyObject* op;     // the Operator of the package; its `kernel` runs what this one refuses
+  PyObject* named;  // makes the named tuple of several results; None for a tuple
+  size_t count;     // how many results there are
 };
 
 constexpr size_t kMostArguments = 24, kMostResults = 8;
 
 void warn(const char* text, size_t size, void*) {
-  with_python([message = std::string(text, size)] {
-    PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1);
-  });
+  with_python(
+      [message = std::string(text, size)] { PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1); });
 }
 
 // The results of the operator. Raises what it raises.
@@ -336,9 +335,7 @@ class Taking {
         if (!PyBool_Check(p)) return take_int(p, to);
         *to = Value(int64_t(p == Py_True));
         return true;
-      case 'b':
-        *to = Value(p == Py_True);
-        return PyBool_Check(p);
+      case 'b': *to = Value(p == Py_True); return PyBool_Check(p);
       case 's':
         if (!PyUnicode_CheckExact(p)) return false;
         *to = convert_(value);
@@ -426,9 +423,7 @@ struct EagerCalls {
 };
 
 // Whether calls of this thread are for the native engine now.
-bool is_on() {
-  return watched && !eager_is_off && watched->m_tracer.is(watched->calls, Py_None);
-}
+bool is_on() { return watched && !eager_is_off && watched->m_tracer.is(watched->calls, Py_None); }
 
 PyObject* not_for_us() { return nb::borrow(Py_NotImplemented).release().ptr(); }
 

@@ -17,9 +17,11 @@ from .binding import bind, describe, is_followed
 from .current import calls, tracing
 from .kernels import kernel_of, lacks, learn
 
+NONE: dict[str, Any] = {}
+
 
 def call(
-    name: str, args: tuple[Any, ...], kwargs: dict[str, Any] = {}, method: bool = False
+    name: str, args: tuple[Any, ...], kwargs: dict[str, Any] = NONE, method: bool = False
 ) -> Any:
     """Call the first overload of `aten::name` whose arguments accept the values.
 
