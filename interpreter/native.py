@@ -13,7 +13,16 @@ from types import ModuleType
 from typing import Any
 
 from .. import _checkout, allocations
-from ..ops.calling.current import calls, creators, followers, mode, native_kernels, tells, turns
+from ..ops.calling.current import (
+    calls,
+    creators,
+    followers,
+    marks,
+    mode,
+    native_kernels,
+    tells,
+    turns,
+)
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -34,9 +43,9 @@ def load() -> tuple[ModuleType | None, str]:
     tells[:] = [_native.set_grad_enabled]
     creators[:] = [create]
     followers[:] = [_native.follow]
-    turns[:] = [_native.turn_eager_off]
+    turns[:] = [_native.set_eager_mode]
     native_kernels[:] = [_native.Kernel]
-    _native.watch_eager_calls(calls, default_generator)
+    _native.watch_eager_calls(calls, default_generator, marks)
     calls.eager = _native.EagerCalls()
     mode.turn(mode.enabled)
     mode.tell()

@@ -322,11 +322,17 @@ NB_MODULE(_native, m) {
   m.attr("Kernel") = make_kernel_type();
   m.attr("EagerCalls") = make_eager_calls_type();
   m.def("watch_eager_calls", &watch_eager_calls, nb::arg("calls"), nb::arg("generator"),
+        nb::arg("marks"),
         "Tell Kernels and EagerCalls what to look at: `tracer` and `recorder` of calls, `is_ahead` "
-        "of the generator.");
+        "of the generator, and the list of the function that marks tensors.");
+  m.def("eager_refusals", &eager_refusals,
+        "How many calls of Kernels the engine has refused, so that numpy's kernels ran.");
   m.def(
-      "turn_eager_off", [](bool off) { eager_is_off = off; }, nb::arg("off"),
-      "Set whether calls of operators by this thread are for Python alone.");
+      "set_eager_mode",
+      [](bool is_off, bool marks, bool is_bare) { eager_mode = {is_off, marks, is_bare}; },
+      nb::arg("is_off"), nb::arg("marks"), nb::arg("is_bare"),
+      "Set what calls of operators by this thread are for: Python alone; to be marked as those of "
+      "inference mode; for a rule of a derivative.");
 
   nb::class_<Record>(m, "Record", "A recorded call of a program.")
       .def("backward", &Record::backward, nb::arg("gradients"), nb::arg("wanted"),

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 #include <scriptlang/scriptlang.h>
 
+#include <atomic>
 #include <cstring>
 #include <string>
 #include <string_view>
@@ -27,10 +28,12 @@ namespace {
 // What every call looks at, with the offsets of its attributes.
 struct Watched {
   nb::object calls, generator;
+  nb::list marks;  // the function that marks a tensor as one of inference mode, if it is there
   Member m_tracer{nb::borrow(calls.type()), "tracer"},
       m_recorder{nb::borrow(calls.type()), "recorder"},
       m_is_ahead{nb::borrow(generator.type()), "is_ahead"};
-  nb::object hand_over = interned("hand_over"), is_nested = interned("is_nested");
+  nb::object hand_over = interned("hand_over"), is_nested = interned("is_nested"),
+             follows_tangents = interned("follows_tangents");
 };
 Watched* watched = nullptr;
 
@@ -130,10 +133,13 @@ nb::object run(const Kernel& kernel, PyObject* arguments) {
 // Whether the current exception is one for which the Python engine is asked: not an interrupt.
 bool may_ask_again() { return PyErr_ExceptionMatches(PyExc_Exception) != 0; }
 
+std::atomic<int64_t> refusals{0};
+
 // What the native engine refuses is for the Python engine, which runs it or tells why not.
 PyObject* ask_python(const Kernel& kernel, PyObject* arguments) {
   if (!may_ask_again()) return nullptr;
   PyErr_Clear();
+  refusals.fetch_add(1, std::memory_order_relaxed);
   nb::object other = nb::steal(PyObject_GetAttrString(kernel.op, "kernel"));
   return other.is_valid() ? PyObject_CallObject(other.ptr(), arguments) : nullptr;
 }
@@ -423,16 +429,41 @@ struct EagerCalls {
 };
 
 // Whether calls of this thread are for the native engine now.
-bool is_on() { return watched && !eager_is_off && watched->m_tracer.is(watched->calls, Py_None); }
+bool is_on() { return watched && !eager_mode.is_off && watched->m_tracer.is(watched->calls, Py_None); }
 
 PyObject* not_for_us() { return nb::borrow(Py_NotImplemented).release().ptr(); }
 
+// Whether views, writes and what requires a gradient have to be noted.
+bool is_noting() {
+  return eager_mode.marks ||
+         (!eager_mode.is_bare && !watched->m_recorder.is(watched->calls, Py_None));
+}
+
+// Whether tensors may have tangents: a level of forward mode is open.
+bool has_tangents() {
+  const nb::object recorder = nb::borrow(watched->m_recorder.get(watched->calls));
+  return nb::hasattr(recorder, watched->follows_tangents.ptr());
+}
+
+// Marks the tensors that a call has made as those of inference mode, but for its arguments.
+void mark(nb::handle made, PyObject* args) {
+  if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {
+    for (nb::handle item : nb::borrow<nb::sequence>(made)) mark(item, args);
+    return;
+  }
+  if (!is_a(made, known().tensor)) return;
+  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
+    if (made.is(PyTuple_GET_ITEM(args, k))) return;
+  }
+  watched->marks[0](made);
+}
+
 // The result of a call of a kind that is known; null without an exception if it is for Python.
 PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
-  const bool records = !watched->m_recorder.is(watched->calls, Py_None);
-  if (records && !choice.is_plain) return nullptr;
+  const bool is_noted = is_noting();
+  if (is_noted && !choice.is_plain) return nullptr;
   const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
-  Taking taking(records);
+  Taking taking(is_noted && (grad_enabled || has_tangents()));
   Value values[kMostArguments];
   size_t count = 0;
   for (const Place& place : choice.places) {
@@ -446,7 +477,9 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
       if (!value.is_valid() || !taking.take(place, value, to)) return nullptr;
     }
   }
-  return results_of(kernel, values, count, taking.passed()).release().ptr();
+  nb::object made = results_of(kernel, values, count, taking.passed());
+  if (eager_mode.marks) mark(made, args);
+  return made.release().ptr();
 }
 
 // table(name, args, kwargs, is_method): the result; NotImplemented if the call is for Python;
@@ -549,10 +582,12 @@ nb::object make_eager_calls_type() {
   return nb::steal(made);
 }
 
-void watch_eager_calls(nb::object calls, nb::object generator) {
+void watch_eager_calls(nb::object calls, nb::object generator, nb::list marks) {
   clear_eager_calls();
-  watched = new Watched{calls, generator};
+  watched = new Watched{calls, generator, marks};
 }
+
+int64_t eager_refusals() { return refusals; }
 
 void clear_eager_calls() {
   delete watched;

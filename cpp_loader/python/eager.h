@@ -3,21 +3,31 @@
 
 #include <nanobind/nanobind.h>
 
+#include <cstdint>
+
 namespace scriptlang::python {
 
 namespace nb = nanobind;
 
-// Whether calls of operators by the calling thread are not for the native engine: the Python engine
-// runs a program, or inference mode marks what they make.
-inline thread_local bool eager_is_off = false;
+// What calls of operators by a thread are for; see GradMode.tell in ops/calling/current.py.
+struct EagerMode {
+  bool is_off = false;   // they are for Python alone: the Python engine runs a program
+  bool marks = false;    // inference mode marks the tensors that they make
+  bool is_bare = false;  // a rule of a derivative makes them, so that nothing has to be noted
+};
+inline thread_local EagerMode eager_mode;
 
 // The Python types `Kernel`, an operator of the library, and `EagerCalls`, the table by which calls
 // find their kernels.
 nb::object make_kernel_type();
 nb::object make_eager_calls_type();
 
-// Kernels and tables look at `calls` and the generator in every call; see watch_calls.
-void watch_eager_calls(nb::object calls, nb::object generator);
+// Kernels and tables look at `calls` and the generator in every call; see watch_calls. marks: a list
+// of the function that marks a tensor as one of inference mode, once that was entered.
+void watch_eager_calls(nb::object calls, nb::object generator, nb::list marks);
 void clear_eager_calls();
+
+// How many calls Kernels have passed on to the Python engine.
+int64_t eager_refusals();
 
 }  // namespace scriptlang::python

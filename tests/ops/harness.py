@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scriptlang.interpreter import native
 
 from scriptlang import dtypes
 from scriptlang.ops import table
@@ -112,13 +113,23 @@ def run_eagerly(sample: Sample) -> Any:
     args = convert(sample.args, Tensor._wrap)
     kwargs = {k: convert(v, Tensor._wrap) for k, v in sample.kwargs.items()}
     random.manual_seed(SEED)
+    before = refusals()
     try:
         if "::" in sample.name:
             name, _, overload = sample.name.partition(".")
-            return plain(dispatch.run(table.find(name, overload), args))
-        return plain(dispatch.call(f"aten::{sample.name}", args, kwargs))
+            result = dispatch.run(table.find(name, overload), args)
+        else:
+            result = dispatch.call(f"aten::{sample.name}", args, kwargs)
     except Exception as error:
         return error
+    assert refusals() == before, f"the native engine refuses {sample}, and numpy's kernel runs it"
+    return plain(result)
+
+
+def refusals() -> int:
+    """How many calls of operators the native engine has refused."""
+    engine, _ = native.load()
+    return engine.eager_refusals() if engine else 0
 
 
 def plain(value: Any) -> Any:

@@ -92,6 +92,7 @@ class GradMode(local):
     (autograd.detect_anomaly). mutations: copies what is saved before it is written
     (derivatives/mutation.py), or None. inference: whether what is made can never be part of a
     graph (inference_mode). numpy_only: whether calls run numpy's kernels alone (kernels.py).
+    is_bare: whether the rule of a derivative makes them, which is not recorded: nothing is noted.
     transforms: so many transforms of scriptlang.func run the caller, which
     may not do there what PyTorch refuses.
     """
@@ -107,6 +108,7 @@ class GradMode(local):
     mutations: Any = None
     inference = False
     numpy_only = False
+    is_bare = False
     transforms = 0
 
     def turn(self, on: bool) -> bool:
@@ -128,16 +130,17 @@ class GradMode(local):
         self.tell()
 
     def tell(self) -> None:
-        """Tell the native engine whether calls of operators by this thread are for Python alone."""
+        """Tell the native engine what calls of operators by this thread are for."""
         if turns:
-            turns[0](self.program is not None or self.inference or self.numpy_only)
+            is_off = self.program is not None or self.numpy_only
+            turns[0](is_off, self.inference, self.is_bare)
 
 
 tells: list[Callable[[bool], None]] = []
 """The native engine's function that sets the mode of the calling thread, once it is loaded."""
 
-turns: list[Callable[[bool], None]] = []
-"""The native engine's function that leaves the thread's calls to Python, once it is loaded."""
+turns: list[Callable[[bool, bool, bool], None]] = []
+"""The native engine's function that is told the mode of the thread's calls, once it is loaded."""
 
 native_kernels: list[Callable[..., Any]] = []
 """The native engine's class Kernel, once it is loaded."""

@@ -14,7 +14,7 @@ from ...errors import MissingOperatorError
 from ...tensors import Tensor
 from .. import table
 from .binding import bind, describe, is_followed
-from .current import calls, tracing
+from .current import calls, mode, tracing
 from .kernels import kernel_of, lacks, learn
 
 NONE: dict[str, Any] = {}
@@ -87,7 +87,7 @@ def run(op: table.Operator, values: list[Any]) -> Any:
         if op.kernel is None:
             raise MissingOperatorError(lacks(op))
         result = tracer.call(op, values)
-    elif calls.recorder is not None:
+    elif calls.recorder is not None and not mode.is_bare:
         result = calls.recorder.run(op, kernel_of(op), values)
     else:
         result = kernel_of(op)(*values)

@@ -69,8 +69,9 @@ def native_kernel(op: Operator) -> Any:
 
 
 def find_kernel(op: Operator) -> Any:
+    named: Any = op.named_returns
     try:
-        return native_kernels[0](op, op.qualified_name, op.named_returns)
+        return native_kernels[0](op, op.qualified_name, named and named._make)
     except Exception:  # the engine's NativeError: it was built without the operator
         return None
 
@@ -81,7 +82,7 @@ def is_native(op: Operator) -> bool:
     returns = [t for r in op.schema.returns for t in r.type.walk()]
     return (
         op.kind in ("primitive", "composite", "form")
-        and op.name.startswith("aten::")
+        and op.name.startswith(("aten::", "scriptlang::"))
         and not OF_PYTHON.intersection(op.makers)
         and (T.TENSOR in returns or op.schema.is_mutable or op.name in COMPARISONS)
         and not op.schema.is_vararg

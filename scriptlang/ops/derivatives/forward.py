@@ -28,6 +28,8 @@ from .tangents import EVERY, OFF, Level, give, hidden, tangent_of, top_level, wr
 class ForwardRecorder(Recorder):
     """The `recorder` of `ops.calling.current.calls` while a level of forward mode is open."""
 
+    follows_tangents = True
+
     def run(self, op: table.Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if mode.is_quiet:
             return kernel(*values)

@@ -16,7 +16,7 @@ from . import helpers
 from .nodes import FREED, Node
 from .rules import SIZE, TANGENT, Expression, Rule, size_of
 from .saved import Saved, holds_tensor, keep, read
-from .state import Edge, edge_of
+from .state import Edge, edge_of, open_levels
 
 SHAPE_METHODS = frozenset(
     "size dim numel is_complex is_floating_point dtype shape ndim element_size stride "
@@ -231,12 +231,25 @@ class RuleNode(Node):
             if not any(needs):
                 continue
             values = [self.value(name, grads, needs) for name in reading.names]
-            result = reading.expression.function(*values)
-            parts = result if len(reading.inputs) > 1 else (result,)
-            for argument, part, need in zip(reading.inputs, parts, needs):
-                if need and part is not None:
-                    self.put(made, self.places[argument], part)
+            if mode.enabled or open_levels:
+                self.run(reading, values, needs, made)
+            else:
+                mode.is_bare = True
+                mode.tell()
+                try:
+                    self.run(reading, values, needs, made)
+                finally:
+                    mode.is_bare = False
+                    mode.tell()
         return made
+
+    def run(self, reading: Reading, values: list[Any], needs: list[bool], made: list[Any]) -> None:
+        """Evaluate an expression, and store the gradients that it gives."""
+        result = reading.expression.function(*values)
+        parts = result if len(reading.inputs) > 1 else (result,)
+        for argument, part, need in zip(reading.inputs, parts, needs):
+            if need and part is not None:
+                self.put(made, self.places[argument], part)
 
     def is_wanted(self, argument: int, wanted: list[bool]) -> bool:
         place = self.places.get(argument)
