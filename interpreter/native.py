@@ -13,16 +13,7 @@ from types import ModuleType
 from typing import Any
 
 from .. import _checkout, allocations
-from ..ops.calling.current import (
-    calls,
-    creators,
-    followers,
-    marks,
-    mode,
-    native_kernels,
-    tells,
-    turns,
-)
+from ..ops.calling.current import calls, creators, engine, followers, marks, mode, tells, turns
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -44,7 +35,7 @@ def load() -> tuple[ModuleType | None, str]:
     creators[:] = [create]
     followers[:] = [_native.follow]
     turns[:] = [_native.set_eager_mode]
-    native_kernels[:] = [_native.Kernel]
+    engine[:] = [_native]
     _native.watch_eager_calls(calls, default_generator, marks)
     calls.eager = _native.EagerCalls()
     mode.turn(mode.enabled)

@@ -33,6 +33,7 @@
 #include "ops/observe.h"
 #include "python_program.h"
 #include "record.h"
+#include "tape.h"
 
 #ifndef SCRIPTLANG_VERSION
 #error "SCRIPTLANG_VERSION is defined by CMakeLists.txt"
@@ -329,10 +330,22 @@ NB_MODULE(_native, m) {
         "How many calls of Kernels the engine has refused, so that numpy's kernels ran.");
   m.def(
       "set_eager_mode",
-      [](bool is_off, bool marks, bool is_bare) { eager_mode = {is_off, marks, is_bare}; },
-      nb::arg("is_off"), nb::arg("marks"), nb::arg("is_bare"),
+      [](bool is_off, bool marks, bool is_bare, bool is_followed) {
+        eager_mode = {is_off, marks, is_bare, is_followed};
+      },
+      nb::arg("is_off"), nb::arg("marks"), nb::arg("is_bare"), nb::arg("is_followed"),
       "Set what calls of operators by this thread are for: Python alone; to be marked as those of "
-      "inference mode; for a rule of a derivative.");
+      "inference mode; for a rule of a derivative; to be followed by users.");
+  m.def("watch_tape", &watch_tape, nb::arg("known"),
+        "Tell the tape the classes and functions of the package by their names; see tape.h.");
+  nb::class_<Recipe>(m, "Recipe", "How calls of an operator are recorded, and go back.")
+      .def(nb::init<nb::object, nb::object, std::vector<int>, std::vector<int>, nb::dict, int, int,
+                    bool, nb::list>(),
+           nb::arg("plan"), nb::arg("node_class"), nb::arg("inputs"), nb::arg("counted"),
+           nb::arg("places"), nb::arg("results"), nb::arg("view"), nb::arg("is_none"),
+           nb::arg("readings"))
+      .def("apply", &Recipe::apply, nb::arg("node"), nb::arg("grads"), nb::arg("wanted"),
+           "The gradients of the inputs of a node; nothing of it is recorded.");
 
   nb::class_<Record>(m, "Record", "A recorded call of a program.")
       .def("backward", &Record::backward, nb::arg("gradients"), nb::arg("wanted"),
@@ -400,6 +413,7 @@ NB_MODULE(_native, m) {
   nb::module_::import_("atexit").attr("register")(nb::cpp_function([] {
     clear_calls();
     clear_eager_calls();
+    clear_tape();
     forget_names();
   }));
 }

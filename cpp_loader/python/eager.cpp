@@ -6,6 +6,8 @@
 
 #include <atomic>
 #include <cstring>
+#include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -20,6 +22,7 @@
 #include "names.h"
 #include "ops/optable.h"
 #include "stable.h"
+#include "tape.h"
 
 namespace scriptlang::python {
 
@@ -301,6 +304,7 @@ struct Choice {
   nb::object kernel;  // invalid if calls of this kind are for Python
   bool is_plain;      // neither makes views nor writes to arguments
   std::vector<Place> places;
+  nb::object recipe;  // a Recipe; None if calls that have to be recorded are for Python
 };
 
 bool take_int(PyObject* p, Value* to) {
@@ -424,12 +428,14 @@ nb::handle value_at(PyObject* args, PyObject* kwargs, int number) {
 }
 
 struct EagerCalls {
-  PyObject_HEAD std::unordered_map<std::string, Choice>* choices;
+  PyObject_HEAD std::unordered_map<std::string, std::shared_ptr<const Choice>>* choices;
   nb::ft_mutex* reading;
 };
 
 // Whether calls of this thread are for the native engine now.
-bool is_on() { return watched && !eager_mode.is_off && watched->m_tracer.is(watched->calls, Py_None); }
+bool is_on() {
+  return watched && !eager_mode.is_off && watched->m_tracer.is(watched->calls, Py_None);
+}
 
 PyObject* not_for_us() { return nb::borrow(Py_NotImplemented).release().ptr(); }
 
@@ -461,10 +467,16 @@ void mark(nb::handle made, PyObject* args) {
 // The result of a call of a kind that is known; null without an exception if it is for Python.
 PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
   const bool is_noted = is_noting();
-  if (is_noted && !choice.is_plain) return nullptr;
+  const Recipe* recipe = nullptr;
+  if (is_noted && !choice.recipe.is_none() && !eager_mode.marks && !eager_mode.is_followed &&
+      !has_tangents()) {
+    recipe = nb::inst_ptr<Recipe>(choice.recipe);
+  }
+  if (is_noted && !choice.is_plain && !(recipe && recipe->view() >= 0)) return nullptr;
   const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
-  Taking taking(is_noted && (grad_enabled || has_tangents()));
+  Taking taking(is_noted && !recipe && (grad_enabled || has_tangents()));
   Value values[kMostArguments];
+  nb::handle given[kMostArguments];
   size_t count = 0;
   for (const Place& place : choice.places) {
     Value* to = &values[count++];
@@ -475,7 +487,17 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
     } else {
       nb::handle value = value_at(args, kwargs, place.number);
       if (!value.is_valid() || !taking.take(place, value, to)) return nullptr;
+      given[count - 1] = value;
     }
+  }
+  if (recipe) {
+    RecordedCall call(*recipe, given, count);
+    const std::optional<bool> is_wanted = call.is_wanted();
+    if (!is_wanted) return nullptr;
+    if (*is_wanted) call.keep(values);
+    nb::object made = results_of(kernel, values, count, taking.passed());
+    call.note(made, *is_wanted);
+    return made.release().ptr();
   }
   nb::object made = results_of(kernel, values, count, taking.passed());
   if (eager_mode.marks) mark(made, args);
@@ -493,11 +515,11 @@ PyObject* call_table(PyObject* self, PyObject* given, PyObject*) {
   PyObject* result = guarded([&]() -> PyObject* {
     Key key;
     if (!is_on() || !key.add_call(name, args, kwargs, is_method != 0)) return not_for_us();
-    const Choice* choice = nullptr;
+    std::shared_ptr<const Choice> choice;
     {
       nb::ft_lock_guard guard(*table.reading);
       auto found = table.choices->find(std::string(key.bytes()));
-      if (found != table.choices->end()) choice = &found->second;  // none is ever removed
+      if (found != table.choices->end()) choice = found->second;
     }
     if (!choice || PyUnicode_Compare(choice->name.ptr(), name) != 0) {
       return nb::borrow(Py_Ellipsis).release().ptr();
@@ -510,19 +532,24 @@ PyObject* call_table(PyObject* self, PyObject* given, PyObject*) {
   return not_for_us();
 }
 
-// learn(name, args, kwargs, is_method, is_plain, kernel, places)
+// learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe)
 PyObject* learn(PyObject* self, PyObject* given) {
-  PyObject *name, *args, *kwargs, *kernel, *places;
+  PyObject *name, *args, *kwargs, *kernel, *places, *recipe;
   int is_method, is_plain;
-  if (!PyArg_ParseTuple(given, "OO!O!ppOO!", &name, &PyTuple_Type, &args, &PyDict_Type, &kwargs,
-                        &is_method, &is_plain, &kernel, &PyTuple_Type, &places)) {
+  if (!PyArg_ParseTuple(given, "OO!O!ppOO!O", &name, &PyTuple_Type, &args, &PyDict_Type, &kwargs,
+                        &is_method, &is_plain, &kernel, &PyTuple_Type, &places, &recipe)) {
     return nullptr;
   }
   EagerCalls& table = *reinterpret_cast<EagerCalls*>(self);
   return guarded([&]() -> PyObject* {
     Key key;
     if (!key.add_call(name, args, kwargs, is_method != 0)) Py_RETURN_NONE;
-    Choice choice{nb::borrow(name), {}, is_plain != 0, {}};
+    auto made = std::make_shared<Choice>();
+    Choice& choice = *made;
+    choice.name = nb::borrow(name);
+    choice.is_plain = is_plain != 0;
+    choice.recipe = nb::borrow(recipe);
+    if (recipe != Py_None && !nb::isinstance<Recipe>(recipe)) throw nb::type_error("not a Recipe");
     if (kernel != Py_None) {
       if (!PyObject_TypeCheck(kernel, kernel_type)) throw nb::type_error("not a Kernel");
       choice.kernel = nb::borrow(kernel);
@@ -533,7 +560,7 @@ PyObject* learn(PyObject* self, PyObject* given) {
       choice.places.push_back({number, from, kind, is_optional, size, fallback});
     }
     nb::ft_lock_guard guard(*table.reading);
-    table.choices->emplace(key.bytes(), std::move(choice));
+    (*table.choices)[std::string(key.bytes())] = std::move(made);
     Py_RETURN_NONE;
   });
 }
@@ -542,16 +569,27 @@ PyObject* new_table(PyTypeObject* type, PyObject*, PyObject*) {
   PyObject* made = PyType_GenericAlloc(type, 0);
   if (!made) return nullptr;
   EagerCalls& table = *reinterpret_cast<EagerCalls*>(made);
-  table.choices = new std::unordered_map<std::string, Choice>;
+  table.choices = new std::unordered_map<std::string, std::shared_ptr<const Choice>>;
   table.reading = new nb::ft_mutex;
   return made;
+}
+
+// forget(): calls of all kinds become unknown.
+PyObject* forget(PyObject* self, PyObject*) {
+  EagerCalls& table = *reinterpret_cast<EagerCalls*>(self);
+  std::unordered_map<std::string, std::shared_ptr<const Choice>> before;
+  nb::ft_lock_guard guard(*table.reading);
+  table.choices->swap(before);
+  Py_RETURN_NONE;
 }
 
 // The table lives as long as the process.
 PyMethodDef table_methods[] = {
     {"learn", learn, METH_VARARGS,
-     "learn(name, args, kwargs, is_method, is_plain, kernel, places)\n\nLet calls with values of "
+     "learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe)\n\nLet calls with "
+     "values of "
      "the kinds of these run a Kernel; None: they are for Python."},
+    {"forget", forget, METH_NOARGS, "forget()\n\nLet calls of all kinds be unknown again."},
     {nullptr, nullptr, 0, nullptr},
 };
 

@@ -11,9 +11,10 @@ namespace nb = nanobind;
 
 // What calls of operators by a thread are for; see GradMode.tell in ops/calling/current.py.
 struct EagerMode {
-  bool is_off = false;   // they are for Python alone: the Python engine runs a program
-  bool marks = false;    // inference mode marks the tensors that they make
-  bool is_bare = false;  // a rule of a derivative makes them, so that nothing has to be noted
+  bool is_off = false;       // they are for Python alone: the Python engine runs a program
+  bool marks = false;        // inference mode marks the tensors that they make
+  bool is_bare = false;      // a rule of a derivative makes them, so that nothing has to be noted
+  bool is_followed = false;  // hooks of users keep what is saved, or anomalies are looked for
 };
 inline thread_local EagerMode eager_mode;
 

@@ -50,6 +50,11 @@ class Member {
     return value_in(object);
 #endif
   }
+  // The value; an invalid object if none is set.
+  nb::object find(nb::handle object) const {
+    nb::ft_object_guard guard(object);
+    return nb::borrow(load(place(object.ptr())));
+  }
   // Whether it is this value.
   bool is(nb::handle object, nb::handle value) const { return value_in(object) == value.ptr(); }
   // Sets the value if none is set.

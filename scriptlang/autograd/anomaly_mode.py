@@ -24,10 +24,10 @@ class detect_anomaly:
 
     def __enter__(self) -> None:
         self.before = mode.anomaly
-        mode.anomaly = self.check_nan
+        mode.look_for(self.check_nan)
 
     def __exit__(self, *raised: Any) -> None:
-        mode.anomaly = self.before
+        mode.look_for(self.before)
 
 
 class set_detect_anomaly:
@@ -35,10 +35,10 @@ class set_detect_anomaly:
 
     def __init__(self, mode_: bool, check_nan: bool = True) -> None:
         self.before = mode.anomaly
-        mode.anomaly = check_nan if mode_ else None
+        mode.look_for(check_nan if mode_ else None)
 
     def __enter__(self) -> None:
         pass
 
     def __exit__(self, *raised: Any) -> None:
-        mode.anomaly = self.before
+        mode.look_for(self.before)

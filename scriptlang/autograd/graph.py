@@ -65,10 +65,10 @@ class saved_tensors_hooks:
     def __enter__(self) -> None:
         if mode.refusal is not None:
             raise RuntimeError(mode.refusal)
-        mode.hooks = (*mode.hooks, (self.pack_hook, self.unpack_hook))
+        mode.save_by((*mode.hooks, (self.pack_hook, self.unpack_hook)))
 
     def __exit__(self, *raised: Any) -> None:
-        mode.hooks = mode.hooks[:-1]
+        mode.save_by(mode.hooks[:-1])
 
 
 class save_on_cpu(saved_tensors_hooks):

@@ -129,21 +129,35 @@ class GradMode(local):
         self.inference = on
         self.tell()
 
+    def save_by(self, hooks: tuple[Any, ...]) -> None:
+        """Set the pairs of functions of users for what nodes save."""
+        self.hooks = hooks
+        self.tell()
+
+    def look_for(self, anomaly: bool | None) -> None:
+        """Set whether anomalies are looked for."""
+        self.anomaly = anomaly
+        self.tell()
+
     def tell(self) -> None:
         """Tell the native engine what calls of operators by this thread are for."""
         if turns:
             is_off = self.program is not None or self.numpy_only
-            turns[0](is_off, self.inference, self.is_bare)
+            is_followed = bool(self.hooks) or self.anomaly is not None
+            turns[0](is_off, self.inference, self.is_bare, is_followed)
 
 
 tells: list[Callable[[bool], None]] = []
 """The native engine's function that sets the mode of the calling thread, once it is loaded."""
 
-turns: list[Callable[[bool, bool, bool], None]] = []
+turns: list[Callable[[bool, bool, bool, bool], None]] = []
 """The native engine's function that is told the mode of the thread's calls, once it is loaded."""
 
-native_kernels: list[Callable[..., Any]] = []
-"""The native engine's class Kernel, once it is loaded."""
+engine: list[Any] = []
+"""The native engine's extension module, once it is loaded."""
+
+recipes: list[Callable[[Any], Any]] = []
+"""The function that makes the native engine's Recipe of an Operator, once something is recorded."""
 
 marks: list[Callable[[Any], Any]] = []
 """The function that makes a tensor one of inference mode, once that was entered."""

@@ -20,14 +20,14 @@ from ...errors import MissingOperatorError
 from ...schema import NO_DEFAULT, Argument, Schema
 from ..table import Operator
 from .binding import SPELLINGS, BindingPlan
-from .current import calls, mode, native_kernels
+from .current import calls, engine, mode, recipes
 
 NATIVE = "native_kernel"
 """Attribute of an Operator: its native kernel, or None if it has none."""
 
 
 def load_engine() -> None:
-    """Load the native engine, if it is installed: it fills `native_kernels` and `calls.eager`."""
+    """Load the native engine, if it is installed: it fills `engine` and `calls.eager`."""
     importlib.import_module("scriptlang.interpreter.native").load()
 
 
@@ -64,14 +64,14 @@ def native_kernel(op: Operator) -> Any:
     if NATIVE not in op.__dict__:
         if calls.eager is None:
             load_engine()
-        op.__dict__[NATIVE] = find_kernel(op) if native_kernels and is_native(op) else None
+        op.__dict__[NATIVE] = find_kernel(op) if engine and is_native(op) else None
     return op.__dict__[NATIVE]
 
 
 def find_kernel(op: Operator) -> Any:
     named: Any = op.named_returns
     try:
-        return native_kernels[0](op, op.qualified_name, named and named._make)
+        return engine[0].Kernel(op, op.qualified_name, named and named._make)
     except Exception:  # the engine's NativeError: it was built without the operator
         return None
 
@@ -121,8 +121,13 @@ def learn(
     places: list[Any] | None = None
     if kernel is not None:
         places = places_of(op.schema, args, list(kwargs), method)
-    told = (None, ()) if places is None else (kernel, tuple(places))
-    calls.eager.learn(name, args, kwargs, method, not op.may_alias, *told)
+    recipe = None
+    if places is None:
+        kernel = None
+    elif recipes:
+        recipe = recipes[0](op)
+    is_plain = not op.may_alias
+    calls.eager.learn(name, args, kwargs, method, is_plain, kernel, tuple(places or ()), recipe)
 
 
 def places_of(

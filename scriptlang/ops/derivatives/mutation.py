@@ -77,11 +77,11 @@ def allow_mutation_on_saved_tensors() -> Iterator[Mutations]:
     activate()
     made = mode.mutations = Mutations()
     hooks = mode.hooks
-    mode.hooks = (*hooks, (made.pack, made.unpack))
+    mode.save_by((*hooks, (made.pack, made.unpack)))
     try:
         yield made
     finally:
-        mode.hooks = hooks
+        mode.save_by(hooks)
         mode.mutations = None
         made.original.clear()
         made.cloned.clear()

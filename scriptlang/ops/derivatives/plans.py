@@ -88,7 +88,10 @@ class Plan:
     inputs: the arguments that a node has edges for.  readings: the expressions of the rule.
     results: how many results a node has.
     views: for each result, the argument that it is a view of, or None.
+    recipe: what the native engine records calls by, and goes back by, or None; see recipes.py.
     """
+
+    recipe: Any = None
 
     def __init__(self, op: table.Operator) -> None:
         schema = op.schema

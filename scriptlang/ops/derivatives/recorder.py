@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..calling.current import calls, mode
+from ..calling.current import calls, mode, recipes
 from ..table import Operator
 from . import inference
 from .plans import Out, Writing, plan_of
@@ -39,5 +39,9 @@ class Recorder:
 
 def activate() -> None:
     """Start recording: a tensor requires a gradient."""
+    if not recipes:
+        from .recipes import use
+
+        use()
     if calls.recorder is None or getattr(calls.recorder, "is_waiting", False):
         calls.recorder = Recorder()

@@ -226,6 +226,9 @@ class RuleNode(Node):
         made: list[Tensor | None] = [None] * len(self.edges)
         if all(g is None for g in grads):
             return made
+        if self.plan.recipe is not None and not (mode.enabled or open_levels):
+            found: list[Tensor | None] = self.plan.recipe.apply(self, grads, wanted)
+            return found
         for reading in self.plan.readings:
             needs = [self.is_wanted(i, wanted) for i in reading.inputs]
             if not any(needs):

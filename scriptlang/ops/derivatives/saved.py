@@ -169,7 +169,7 @@ def outside() -> Iterator[None]:
     finally:
         mode.turn(was)
         mode.is_quiet = quiet
-        mode.hooks = hooks
+        mode.save_by(hooks)
 
 
 class Shape:

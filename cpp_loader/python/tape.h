@@ -1,0 +1,94 @@
+// The common case of the tape that the package keeps in Python (scriptlang/ops/derivatives): calls
+// of operators whose arguments are tensors, numbers and lists of numbers, where nobody follows what
+// is saved. All else is Python's.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <optional>
+#include <vector>
+
+#include "values/value.h"
+
+namespace scriptlang::python {
+
+namespace nb = nanobind;
+
+// How the calls of one operator are recorded, and how its node goes back: a Plan, in short.
+class Recipe {
+ public:
+  // A name in the expression of a gradient. kinds: "a" an argument, "s" the shape alone of one, "z"
+  // its size; "r", "h" and "y" the same of a result; "g" the gradient of a result; "n" which
+  // gradients are wanted. key, other: those of what the node keeps; the second one if the first
+  // one is not there.
+  struct Name {
+    char kind;
+    int number;
+    nb::object key, other;
+  };
+  struct Reading {
+    nb::object expression, function;
+    std::vector<int> inputs;
+    std::vector<Name> names;
+  };
+
+  // inputs: the arguments that a node has edges for; counted: those for which a call is recorded;
+  // places: for each input its edge; view: the argument that the result is a view of, or -1.
+  Recipe(nb::object plan, nb::object node_class, std::vector<int> inputs, std::vector<int> counted,
+         nb::dict places, int results, int view, bool is_none, nb::list readings);
+
+  // The gradients of the inputs of a node, in the order of its edges.
+  nb::list apply(nb::handle node, nb::list grads, nb::list wanted);
+
+  int view() const { return view_; }
+
+ private:
+  friend class RecordedCall;
+  nb::object value_of(const Name& name, nb::handle node, nb::handle saved, nb::list grads,
+                      const nb::list& needs) const;
+
+  nb::object plan_, node_class_;
+  std::vector<int> inputs_, counted_;
+  nb::dict places_;
+  int results_, view_;
+  bool is_none_;
+  std::vector<Reading> readings_;
+};
+
+// One call: `arguments` are its values in the order of the schema, which the caller keeps; null for
+// defaults.
+class RecordedCall {
+ public:
+  RecordedCall(const Recipe& recipe, const nb::handle* arguments, size_t count)
+      : recipe_(recipe), arguments_(arguments), count_(count) {}
+
+  // Whether a gradient is wanted; nothing if the call is for Python.
+  std::optional<bool> is_wanted() const;
+
+  // Keeps what the node keeps of numbers and lists among the arguments, before the call is run.
+  void keep(const Value* values);
+
+  // Makes the node of the call, and lets the results know it.
+  void note(const nb::object& result, bool is_wanted) const;
+
+ private:
+  nb::handle argument(int number) const {
+    return size_t(number) < count_ ? arguments_[number] : nb::handle();
+  }
+  nb::object node(const nb::object& result) const;
+  bool is_argument(nb::handle value) const;
+  void note_view(nb::handle view, nb::handle source) const;
+
+  const Recipe& recipe_;
+  const nb::handle* arguments_;
+  size_t count_;
+  std::vector<nb::object> kept_;  // by the number of the argument
+};
+
+// The classes and functions of the package that the tape uses: the classes RuleNode,
+// AccumulateGrad, State, Saved and Shape; the iterator of the nodes' numbers; the mode of the
+// thread; and functions: edge_of, read, fitted.
+void watch_tape(nb::dict known);
+void clear_tape();
+
+}  // namespace scriptlang::python

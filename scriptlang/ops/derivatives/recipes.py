@@ -1,0 +1,86 @@
+"""Recipes: what the native engine needs to know to record calls of an operator, and to go back.
+
+It does both where a call has nothing unusual (cpp_loader/python/tape.h). `plans.py` and
+`rule_node.py` say what it does then, and do it in all other cases.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..calling.current import calls, engine, mode, recipes
+from ..calling.kernels import load_engine
+from ..table import Operator
+from . import helpers, saved
+from .nodes import AccumulateGrad
+from .plans import Plan, plan_for
+from .rule_node import Reading, RuleNode, is_tensor_type
+from .state import State, edge_of, numbers
+
+KINDS = {
+    ("argument", False): "a",
+    ("argument", True): "s",
+    ("size", False): "z",
+    ("result", False): "r",
+    ("result", True): "h",
+    ("size of result", False): "y",
+    ("grad", False): "g",
+    ("needs", False): "n",
+}
+"""(kind of a name, whether its shape is enough) -> the letter of Recipe::Name."""
+
+
+def recipe_of(op: Operator) -> Any:
+    """The Recipe of an operator; None if its calls take more."""
+    plan = plan_for(op)
+    if type(plan) is not Plan or plan.lists or plan.is_unsafe:
+        return None
+    if not all(is_tensor_type(r.type) for r in op.schema.returns) or len(plan.views) > 1:
+        return None
+    view = next((v for v in plan.views if v is not None), -1)
+    if plan.is_none:
+        readings = None if view >= 0 else []
+    else:
+        readings = None if plan.rule is None else [told(r) for r in plan.readings]
+    if readings is None:
+        return None
+    places = {i: k for k, i in enumerate(plan.inputs)}
+    plan.recipe = engine[0].Recipe(
+        plan,
+        object if plan.is_none else plan.node_class,
+        plan.inputs,
+        plan.counted,
+        places,
+        plan.results,
+        view,
+        plan.is_none,
+        readings,
+    )
+    return plan.recipe
+
+
+def told(reading: Reading) -> tuple[Any, ...]:
+    names = [
+        (KINDS[kind, is_shape], number, (kind, number, is_shape), (kind, number, False))
+        for kind, number, is_shape in reading.names
+    ]
+    return reading.expression, reading.inputs, names
+
+
+def fitted(grad: Any, size: Any, dtype: Any) -> Any:
+    return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")
+
+
+def use() -> None:
+    """Let the native engine record calls from Python, if it is there."""
+    load_engine()
+    if recipes or not engine:
+        return
+    known = (RuleNode, AccumulateGrad, State, saved.Saved, saved.Shape)
+    engine[0].watch_tape(
+        {cls.__name__: cls for cls in known}
+        | {"numbers": numbers, "mode": mode, "edge_of": edge_of, "read": saved.read}
+        | {"fitted": fitted}
+    )
+    recipes.append(recipe_of)
+    calls.eager.forget()
