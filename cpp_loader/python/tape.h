@@ -85,9 +85,14 @@ class RecordedCall {
   std::vector<nb::object> kept_;  // by the number of the argument
 };
 
-// The classes and functions of the package that the tape uses: the classes RuleNode,
-// AccumulateGrad, State, Saved and Shape; the iterator of the nodes' numbers; the mode of the
-// thread; and functions: edge_of, read, fitted.
+// Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients, to all
+// leaves. keeps: nodes keep what they have saved; records: what the pass computes is recorded.
+// Returns false, before it does anything, if a node is in the graph for which that is not enough.
+bool go_back(nb::object walk, nb::list roots, nb::list grads, bool keeps, bool records);
+
+// The classes and functions of the package that the tape uses: the classes Node, RuleNode,
+// AccumulateGrad, CopySlices, State, Saved and Shape; the iterator of the nodes' numbers; the mode
+// of the thread; and functions: edge_of, read, fitted, check_time.
 void watch_tape(nb::dict known);
 void clear_tape();
 

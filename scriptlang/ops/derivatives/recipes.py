@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...limits import check_time
 from ..calling.current import calls, engine, mode, recipes
 from ..calling.kernels import load_engine
 from ..table import Operator
@@ -15,6 +16,7 @@ from . import helpers, saved
 from .nodes import AccumulateGrad
 from .plans import Plan, plan_for
 from .rule_node import Reading, RuleNode, is_tensor_type
+from .slices import CopySlices
 from .state import State, edge_of, numbers
 
 KINDS = {
@@ -76,11 +78,11 @@ def use() -> None:
     load_engine()
     if recipes or not engine:
         return
-    known = (RuleNode, AccumulateGrad, State, saved.Saved, saved.Shape)
+    known = (RuleNode, AccumulateGrad, CopySlices, State, saved.Saved, saved.Shape)
     engine[0].watch_tape(
         {cls.__name__: cls for cls in known}
         | {"numbers": numbers, "mode": mode, "edge_of": edge_of, "read": saved.read}
-        | {"fitted": fitted}
+        | {"fitted": fitted, "check_time": check_time}
     )
     recipes.append(recipe_of)
     calls.eager.forget()

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from ...limits import check_time
 from ...tensors import Tensor
-from ..calling.current import mode
+from ..calling.current import engine, mode
 from .accumulate import accumulate
 from .anomaly import check, tell
 from .hooks import gradients_of, run_hooks
@@ -57,13 +57,20 @@ class Walk:
             self.inputs.setdefault(node, set()).add(number)
         self.steps: set[Node] = set()
         self.late: list[Node] = []
-        self.waiting = self.count([node for node, _ in roots])
-        self.useful = None if inputs is None else self.find_useful()
+        self.roots, self.grads = roots, grads
+        self.waiting: dict[Node, int] = {}
+        self.useful: set[Node] | None = None if inputs is None else set()
         self.heap: list[tuple[int, int, Node]] = []
         self.pushed = 0
-        for (node, number), grad in zip(roots, grads):
+
+    def start(self) -> None:
+        """Find the nodes, and give the first ones their gradients."""
+        self.waiting = self.count([node for node, _ in self.roots])
+        if self.useful is not None:
+            self.useful = self.find_useful()
+        for (node, number), grad in zip(self.roots, self.grads):
             self.add(node, number, grad)
-        for node in dict.fromkeys(node for node, _ in roots):
+        for node in dict.fromkeys(node for node, _ in self.roots):
             if not self.waiting[node]:
                 self.push(node)
 
@@ -143,7 +150,10 @@ class Walk:
     def go(self) -> None:
         enabled, quiet = mode.enabled, mode.is_quiet
         mode.walk = self
+        mode.is_quiet = False
         try:
+            if not self.is_gone():
+                self.start()
             while self.heap:
                 if mode.enabled is not self.records:
                     mode.turn(self.records)
@@ -157,6 +167,13 @@ class Walk:
             mode.turn(enabled)
             mode.is_quiet = quiet
             mode.walk = self.outer
+
+    def is_gone(self) -> bool:
+        """Whether the native engine has made the pass."""
+        if not engine or self.useful is not None or mode.anomaly is not None:
+            return False
+        roots, grads = list(self.roots), list(self.grads)
+        return bool(engine[0].go_back(self, roots, grads, self.keeps, self.records))
 
     def step(self, node: Node) -> None:
         """Run one node, and pass its gradients on to the next ones."""
@@ -193,6 +210,8 @@ class Walk:
 
     def runs(self, node: Node) -> bool:
         """Whether the pass comes to a node, and computes its gradients."""
+        if not self.waiting:
+            self.waiting = self.count([root for root, _ in self.roots])
         return node in self.waiting and self.is_wanted(node)
 
     def is_wanted(self, node: Node) -> bool:
