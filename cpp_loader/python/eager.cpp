@@ -1,10 +1,8 @@
-// Calls of single operators from Python.
+// Calls of single operators from Python: the table by which they find their kernels.
 #include "eager.h"
 
 #include <nanobind/stl/tuple.h>
-#include <scriptlang/scriptlang.h>
 
-#include <atomic>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -13,211 +11,16 @@
 #include <unordered_map>
 #include <vector>
 
-#include "../kernels/parallel.h"
 #include "convert.h"
 #include "errors.h"
-#include "gil.h"
 #include "grad_mode.h"
-#include "member.h"
-#include "names.h"
-#include "ops/optable.h"
+#include "operator_kernel.h"
 #include "stable.h"
 #include "tape.h"
 
 namespace scriptlang::python {
 
 namespace {
-
-// What every call looks at, with the offsets of its attributes.
-struct Watched {
-  nb::object calls, generator;
-  nb::list marks;  // the function that marks a tensor as one of inference mode, if it is there
-  Member m_tracer{nb::borrow(calls.type()), "tracer"},
-      m_recorder{nb::borrow(calls.type()), "recorder"},
-      m_is_ahead{nb::borrow(generator.type()), "is_ahead"};
-  nb::object hand_over = interned("hand_over"), is_nested = interned("is_nested"),
-             follows_tangents = interned("follows_tangents");
-};
-Watched* watched = nullptr;
-
-// ---- one operator
-
-struct Kernel {
-  PyObject_HEAD const OpEntry* entry;
-  PyObject* op;     // the Operator of the package; its `kernel` runs what this one refuses
-  PyObject* named;  // makes the named tuple of several results; None for a tuple
-  size_t count;     // how many results there are
-};
-
-constexpr size_t kMostArguments = 24, kMostResults = 8;
-
-void warn(const char* text, size_t size, void*) {
-  with_python(
-      [message = std::string(text, size)] { PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1); });
-}
-
-// The results of the operator. Raises what it raises.
-nb::object results_of(const Kernel& kernel, Value* values, size_t count, const Passed& passed) {
-  if (watched->m_is_ahead.is(watched->generator, Py_True)) {
-    nb::object done = nb::steal(
-        PyObject_CallMethodObjArgs(watched->generator.ptr(), watched->hand_over.ptr(), nullptr));
-    if (!done.is_valid()) throw nb::python_error();
-  }
-  Context context;
-  context.threads = kernels::thread_count();
-  context.grad_enabled = grad_enabled;
-  context.generator = &default_generator();
-  context.warn = warn;
-  Value results[kMostResults];
-  // Kernels may use again what they alone hold; the tensors of the call are needed after it.
-  Value held[kMostArguments];
-  for (size_t k = 0; k < count; ++k) {
-    if (values[k].tag() == Tag::Tensor) held[k] = values[k];
-  }
-  {
-    WithoutPython released;
-    kernel.entry->run(context, Args(values, int(count)), results);
-  }
-  if (PyErr_Occurred()) throw nb::python_error();  // a warning that is an error
-  ToPython convert;
-  convert.know(&passed);
-  if (kernel.count == 0) return nb::none();
-  if (kernel.count == 1) return convert(results[0]);
-  nb::object made = nb::steal(PyTuple_New(Py_ssize_t(kernel.count)));
-  if (!made.is_valid()) throw nb::python_error();
-  for (size_t k = 0; k < kernel.count; ++k) {
-    PyTuple_SET_ITEM(made.ptr(), Py_ssize_t(k), convert(results[k]).release().ptr());
-  }
-  if (kernel.named == Py_None) return made;
-  nb::object named = nb::steal(PyObject_CallOneArg(kernel.named, made.ptr()));
-  if (!named.is_valid()) throw nb::python_error();
-  return named;
-}
-
-// Whether a value is a Tensor that has sizes and strides, as nested ones have not.
-bool is_strided(nb::handle value) {
-  if (is_tensor(value)) return true;
-  if (PyObject_IsInstance(value.ptr(), known().tensor.ptr()) != 1) return false;
-  nb::object told = nb::steal(PyObject_GetAttr(value.type().ptr(), watched->is_nested.ptr()));
-  return told.is(nb::bool_(false));
-}
-
-// An argument. Raises TypeError where the engine would have to copy the memory.
-Tensor tensor_of(nb::handle value, ToNative& convert, Passed& passed) {
-  convert.note(nullptr);  // only tensors in lists have to be kept
-  Tensor made = convert.tensor(value);
-  if (!shares_memory(made, value)) raise(ErrorKind::TypeError, "its memory must not be written");
-  passed.add_argument(value.ptr(), made.impl());
-  return made;
-}
-
-// Runs the operator on the tuple of all its arguments.
-nb::object run(const Kernel& kernel, PyObject* arguments) {
-  const size_t count = size_t(PyTuple_GET_SIZE(arguments));
-  if (!watched || count > kMostArguments || count != schema_of(*kernel.entry).arguments.size()) {
-    raise(ErrorKind::TypeError, "the operator takes another number of arguments");
-  }
-  Value values[kMostArguments];
-  ToNative convert;
-  Passed passed;
-  for (size_t k = 0; k < count; ++k) {
-    PyObject* argument = PyTuple_GET_ITEM(arguments, Py_ssize_t(k));
-    if (is_strided(argument)) {
-      values[k] = tensor_of(argument, convert, passed);
-    } else {
-      if (is_a(argument, known().tensor)) raise(ErrorKind::TypeError, "a tensor without strides");
-      convert.note(&passed);
-      values[k] = convert(argument);
-    }
-  }
-  return results_of(kernel, values, count, passed);
-}
-
-// Whether the current exception is one for which the Python engine is asked: not an interrupt.
-bool may_ask_again() { return PyErr_ExceptionMatches(PyExc_Exception) != 0; }
-
-std::atomic<int64_t> refusals{0};
-
-// What the native engine refuses is for the Python engine, which runs it or tells why not.
-PyObject* ask_python(const Kernel& kernel, PyObject* arguments) {
-  if (!may_ask_again()) return nullptr;
-  PyErr_Clear();
-  refusals.fetch_add(1, std::memory_order_relaxed);
-  nb::object other = nb::steal(PyObject_GetAttrString(kernel.op, "kernel"));
-  return other.is_valid() ? PyObject_CallObject(other.ptr(), arguments) : nullptr;
-}
-
-PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject*) {
-  const Kernel& kernel = *reinterpret_cast<Kernel*>(self);
-  PyObject* result = guarded([&] { return run(kernel, arguments).release().ptr(); });
-  return result ? result : ask_python(kernel, arguments);
-}
-
-// Kernel(operator, qualified name, named=None)
-PyObject* new_kernel(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"operator", "name", "named", nullptr};
-  PyObject *op, *named = Py_None;
-  const char* name;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|O", const_cast<char**>(names), &op, &name,
-                                   &named)) {
-    return nullptr;
-  }
-  return guarded([&]() -> PyObject* {
-    const OpEntry* entry = find_op(name);
-    if (!entry) raise(ErrorKind::ValueError, "the native engine has no operator ", name);
-    const Schema& schema = schema_of(*entry);
-    if (schema.arguments.size() > kMostArguments || schema.returns.size() > kMostResults) {
-      raise(ErrorKind::ValueError, name, " has too many arguments or results");
-    }
-    PyObject* made = PyType_GenericAlloc(type, 0);
-    if (!made) throw nb::python_error();
-    Kernel& kernel = *reinterpret_cast<Kernel*>(made);
-    kernel.entry = entry;
-    kernel.op = nb::borrow(op).release().ptr();
-    kernel.named = nb::borrow(named).release().ptr();
-    kernel.count = schema.returns.size();
-    return made;
-  });
-}
-
-int traverse_kernel(PyObject* self, visitproc visit, void* arg) {
-  Kernel& kernel = *reinterpret_cast<Kernel*>(self);
-  Py_VISIT(Py_TYPE(self));
-  Py_VISIT(kernel.op);
-  Py_VISIT(kernel.named);
-  return 0;
-}
-
-int clear_kernel(PyObject* self) {
-  Kernel& kernel = *reinterpret_cast<Kernel*>(self);
-  Py_CLEAR(kernel.op);
-  Py_CLEAR(kernel.named);
-  return 0;
-}
-
-void deallocate_kernel(PyObject* self) {
-  PyTypeObject* type = Py_TYPE(self);
-  PyObject_GC_UnTrack(self);
-  clear_kernel(self);
-  PyObject_GC_Del(self);
-  Py_DECREF(type);
-}
-
-PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Kernel(operator, name, named=None)\n\nAn operator of the "
-                                  "native engine, called with all its arguments.\nWhat it refuses "
-                                  "is for the `kernel` of `operator`.")},
-    {Py_tp_new, reinterpret_cast<void*>(&new_kernel)},
-    {Py_tp_call, reinterpret_cast<void*>(&call_kernel)},
-    {Py_tp_traverse, reinterpret_cast<void*>(&traverse_kernel)},
-    {Py_tp_clear, reinterpret_cast<void*>(&clear_kernel)},
-    {Py_tp_dealloc, reinterpret_cast<void*>(&deallocate_kernel)},
-    {0, nullptr},
-};
-
-PyTypeObject* kernel_type = nullptr;
-
-// ---- the table
 
 // The kinds of the values of a call, on which the choice of an overload depends, as bytes. A call
 // with a value of another kind, or too many of them, has no key.
@@ -305,6 +108,7 @@ struct Choice {
   bool is_plain;      // neither makes views nor writes to arguments
   std::vector<Place> places;
   nb::object recipe;  // a Recipe; None if calls that have to be recorded are for Python
+  nb::object body;    // the Python function that calls recorded operators instead; or None
 };
 
 bool take_int(PyObject* p, Value* to) {
@@ -464,6 +268,32 @@ void mark(nb::handle made, PyObject* args) {
   watched->marks[0](made);
 }
 
+// Whether derivatives know a tensor among the arguments.
+bool knows_any(const nb::handle* given, size_t count) {
+  for (size_t k = 0; k < count; ++k) {
+    if (given[k].is_valid() && is_strided(given[k]) && may_need_gradient(given[k])) return true;
+  }
+  return false;
+}
+
+// The result of the body of a composite, which calls operators that are recorded.
+nb::object run_body(const Choice& choice, const Value* values, const nb::handle* given,
+                    size_t count) {
+  nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(count)));
+  if (!arguments.is_valid()) throw nb::python_error();
+  for (size_t k = 0; k < count; ++k) {
+    const bool is_tensor = values[k].tag() == Tag::Tensor;
+    nb::object argument = is_tensor ? nb::borrow(given[k]) : ToPython()(values[k]);
+    PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(k), argument.release().ptr());
+  }
+  nb::object made = nb::steal(PyObject_CallObject(choice.body.ptr(), arguments.ptr()));
+  if (!made.is_valid()) throw nb::python_error();
+  const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
+  const bool is_tuple = PyTuple_CheckExact(made.ptr()) != 0;
+  if (!is_tuple || size_t(PyTuple_GET_SIZE(made.ptr())) != kernel.count) return made;
+  return named_results(kernel, made);
+}
+
 // The result of a call of a kind that is known; null without an exception if it is for Python.
 PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
   const bool is_noted = is_noting();
@@ -472,9 +302,12 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
       !has_tangents()) {
     recipe = nb::inst_ptr<Recipe>(choice.recipe);
   }
-  if (is_noted && !choice.is_plain && !(recipe && recipe->view() >= 0)) return nullptr;
+  const bool has_body = is_noted && !eager_mode.marks && !choice.body.is_none();
+  if (is_noted && !choice.is_plain && !has_body && !(recipe && recipe->view() >= 0)) {
+    return nullptr;
+  }
   const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
-  Taking taking(is_noted && !recipe && (grad_enabled || has_tangents()));
+  Taking taking(is_noted && !recipe && !has_body && (grad_enabled || has_tangents()));
   Value values[kMostArguments];
   nb::handle given[kMostArguments];
   size_t count = 0;
@@ -489,6 +322,9 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
       if (!value.is_valid() || !taking.take(place, value, to)) return nullptr;
       given[count - 1] = value;
     }
+  }
+  if (has_body && (!choice.is_plain || knows_any(given, count))) {
+    return run_body(choice, values, given, count).release().ptr();
   }
   if (recipe) {
     RecordedCall call(*recipe, given, count);
@@ -532,12 +368,12 @@ PyObject* call_table(PyObject* self, PyObject* given, PyObject*) {
   return not_for_us();
 }
 
-// learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe)
+// learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe, body)
 PyObject* learn(PyObject* self, PyObject* given) {
-  PyObject *name, *args, *kwargs, *kernel, *places, *recipe;
+  PyObject *name, *args, *kwargs, *kernel, *places, *recipe, *body;
   int is_method, is_plain;
-  if (!PyArg_ParseTuple(given, "OO!O!ppOO!O", &name, &PyTuple_Type, &args, &PyDict_Type, &kwargs,
-                        &is_method, &is_plain, &kernel, &PyTuple_Type, &places, &recipe)) {
+  if (!PyArg_ParseTuple(given, "OO!O!ppOO!OO", &name, &PyTuple_Type, &args, &PyDict_Type, &kwargs,
+                        &is_method, &is_plain, &kernel, &PyTuple_Type, &places, &recipe, &body)) {
     return nullptr;
   }
   EagerCalls& table = *reinterpret_cast<EagerCalls*>(self);
@@ -549,9 +385,10 @@ PyObject* learn(PyObject* self, PyObject* given) {
     choice.name = nb::borrow(name);
     choice.is_plain = is_plain != 0;
     choice.recipe = nb::borrow(recipe);
+    choice.body = nb::borrow(body);
     if (recipe != Py_None && !nb::isinstance<Recipe>(recipe)) throw nb::type_error("not a Recipe");
     if (kernel != Py_None) {
-      if (!PyObject_TypeCheck(kernel, kernel_type)) throw nb::type_error("not a Kernel");
+      if (!is_kernel(kernel)) throw nb::type_error("not a Kernel");
       choice.kernel = nb::borrow(kernel);
     }
     for (nb::handle told : nb::borrow<nb::tuple>(places)) {
@@ -586,7 +423,8 @@ PyObject* forget(PyObject* self, PyObject*) {
 // The table lives as long as the process.
 PyMethodDef table_methods[] = {
     {"learn", learn, METH_VARARGS,
-     "learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe)\n\nLet calls with "
+     "learn(name, args, kwargs, is_method, is_plain, kernel, places, recipe, body)\n\nLet calls "
+     "with "
      "values of "
      "the kinds of these run a Kernel; None: they are for Python."},
     {"forget", forget, METH_NOARGS, "forget()\n\nLet calls of all kinds be unknown again."},
@@ -603,33 +441,12 @@ PyType_Slot table_slots[] = {
 
 }  // namespace
 
-nb::object make_kernel_type() {
-  static PyType_Spec spec = {"scriptlang.interpreter._native.Kernel", sizeof(Kernel), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_HAVE_GC, kernel_slots};
-  PyObject* made = PyType_FromSpec(&spec);
-  if (!made) throw nb::python_error();
-  kernel_type = reinterpret_cast<PyTypeObject*>(made);
-  return nb::borrow(made);
-}
-
 nb::object make_eager_calls_type() {
   static PyType_Spec spec = {"scriptlang.interpreter._native.EagerCalls", sizeof(EagerCalls), 0,
                              Py_TPFLAGS_DEFAULT, table_slots};
   PyObject* made = PyType_FromSpec(&spec);
   if (!made) throw nb::python_error();
   return nb::steal(made);
-}
-
-void watch_eager_calls(nb::object calls, nb::object generator, nb::list marks) {
-  clear_eager_calls();
-  watched = new Watched{calls, generator, marks};
-}
-
-int64_t eager_refusals() { return refusals; }
-
-void clear_eager_calls() {
-  delete watched;
-  watched = nullptr;
 }
 
 }  // namespace scriptlang::python

@@ -18,13 +18,13 @@ struct EagerMode {
 };
 inline thread_local EagerMode eager_mode;
 
-// The Python types `Kernel`, an operator of the library, and `EagerCalls`, the table by which calls
-// find their kernels.
+// The Python types `Kernel`, an operator of the library (operator_kernel.h), and `EagerCalls`, the
+// table by which calls find their kernels.
 nb::object make_kernel_type();
 nb::object make_eager_calls_type();
 
-// Kernels and tables look at `calls` and the generator in every call; see watch_calls. marks: a list
-// of the function that marks a tensor as one of inference mode, once that was entered.
+// Kernels and tables look at `calls` and the generator in every call; see watch_calls. marks: a
+// list of the function that marks a tensor as one of inference mode, once that was entered.
 void watch_eager_calls(nb::object calls, nb::object generator, nb::list marks);
 void clear_eager_calls();
 

@@ -75,7 +75,13 @@ class RecordedCall {
   nb::handle argument(int number) const {
     return size_t(number) < count_ ? arguments_[number] : nb::handle();
   }
+  nb::object held_argument(size_t k) const {
+    return k < count_ && arguments_[k].is_valid() ? nb::borrow(arguments_[k]) : nb::none();
+  }
+  nb::object result_at(const nb::object& result, int k) const;
   nb::object node(const nb::object& result) const;
+  void save(const Recipe::Name& name, const nb::object& result,
+            const std::vector<nb::object>& edges, const nb::dict& saved) const;
   bool is_argument(nb::handle value) const;
   void note_view(nb::handle view, nb::handle source) const;
 

@@ -157,7 +157,8 @@ engine: list[Any] = []
 """The native engine's extension module, once it is loaded."""
 
 recipes: list[Callable[[Any], Any]] = []
-"""The function that makes the native engine's Recipe of an Operator, once something is recorded."""
+"""The function that says how calls of an Operator are recorded, once something is: by the native
+engine's Recipe, or by the body that calls recorded operators."""
 
 marks: list[Callable[[Any], Any]] = []
 """The function that makes a tensor one of inference mode, once that was entered."""

@@ -121,13 +121,13 @@ def learn(
     places: list[Any] | None = None
     if kernel is not None:
         places = places_of(op.schema, args, list(kwargs), method)
-    recipe = None
+    recipe = body = None
     if places is None:
         kernel = None
     elif recipes:
-        recipe = recipes[0](op)
-    is_plain = not op.may_alias
-    calls.eager.learn(name, args, kwargs, method, is_plain, kernel, tuple(places or ()), recipe)
+        recipe, body = recipes[0](op)
+    told = (not op.may_alias, kernel, tuple(places or ()), recipe, body)
+    calls.eager.learn(name, args, kwargs, method, *told)
 
 
 def places_of(

@@ -14,7 +14,7 @@ from ..calling.kernels import load_engine
 from ..table import Operator
 from . import helpers, saved
 from .nodes import AccumulateGrad
-from .plans import Plan, plan_for
+from .plans import Plan, Through, plan_for
 from .rule_node import Reading, RuleNode, is_tensor_type
 from .slices import CopySlices
 from .state import State, edge_of, numbers
@@ -32,6 +32,12 @@ KINDS = {
 """(kind of a name, whether its shape is enough) -> the letter of Recipe::Name."""
 
 
+def way_of(op: Operator) -> tuple[Any, Any]:
+    """How calls of an operator are recorded: (its Recipe, or None; its body if that is called)."""
+    plan = plan_for(op)
+    return (None, plan.body) if isinstance(plan, Through) else (recipe_of(op), None)
+
+
 def recipe_of(op: Operator) -> Any:
     """The Recipe of an operator; None if its calls take more."""
     plan = plan_for(op)
@@ -41,7 +47,7 @@ def recipe_of(op: Operator) -> Any:
         return None
     view = next((v for v in plan.views if v is not None), -1)
     if plan.is_none:
-        readings = None if view >= 0 else []
+        readings: list[Any] | None = None if view >= 0 else []
     else:
         readings = None if plan.rule is None else [told(r) for r in plan.readings]
     if readings is None:
@@ -84,5 +90,5 @@ def use() -> None:
         | {"numbers": numbers, "mode": mode, "edge_of": edge_of, "read": saved.read}
         | {"fitted": fitted, "check_time": check_time}
     )
-    recipes.append(recipe_of)
+    recipes.append(way_of)
     calls.eager.forget()
