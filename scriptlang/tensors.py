@@ -412,19 +412,21 @@ class Tensor(Operators):
         return self._operator("imag")
 
     def _operator(self, name: str, *args: Any) -> Any:
-        from .ops.calling import functions
-
-        return functions.call(f"aten::{name}", (self, *args))
+        return _call(f"aten::{name}", self, *args)
 
 
 def _binary(name: str, reflected: bool = False) -> Callable[..., Any]:
+    qualified = f"aten::{name}"
+
     def method(self: Any, other: Any) -> Tensor | None:
-        if is_scalar(other):
-            other = other.item()
         if not isinstance(other, (Tensor, int, float, complex)):
-            return NotImplemented
+            if not is_scalar(other):
+                return NotImplemented
+            other = other.item()
+        elif is_scalar(other):  # numpy's float64 is a float
+            other = other.item()
         if not reflected:
-            return self._operator(name, other)
+            return call_operator(qualified, (self, other))
         if name in COMMUTE:
             return self._operator(name, other)
         return REFLECTED[name](self, other)
@@ -454,9 +456,19 @@ REFLECTED = {
 
 
 def _call(name: str, *args: Any) -> Any:
-    from .ops.calling import functions
+    return call_operator(name, args)
 
-    return functions.call(name, args)
+
+def _call_first(name: str, args: tuple[Any, ...]) -> Any:
+    """The first call of an operator: operators import this module."""
+    global call_operator
+    from .ops.calling.functions import call
+
+    call_operator = call
+    return call(name, args)
+
+
+call_operator: Callable[[str, tuple[Any, ...]], Any] = _call_first
 
 
 def _full_like(x: Tensor, value: Any) -> Tensor:
@@ -511,9 +523,12 @@ class _Derived:
         self.name = name
 
     def find(self) -> Any:
-        from .ops.derivatives import members
+        found = self.__dict__.get("found")
+        if found is None:
+            from .ops.derivatives import members
 
-        return members.PROPERTIES[self.name]
+            found = self.found = members.PROPERTIES[self.name]
+        return found
 
     def __get__(self, tensor: Any, cls: Any = None) -> Any:
         return self if tensor is None else self.find().get(tensor)

@@ -323,7 +323,8 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
       given[count - 1] = value;
     }
   }
-  if (has_body && (!choice.is_plain || knows_any(given, count))) {
+  const bool may_record = grad_enabled || has_body && has_tangents();
+  if (has_body && (!choice.is_plain || (may_record && knows_any(given, count)))) {
     return run_body(choice, values, given, count).release().ptr();
   }
   if (recipe) {

@@ -6,6 +6,7 @@ It does both where a call has nothing unusual (cpp_loader/python/tape.h). `plans
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...limits import check_time
@@ -14,7 +15,7 @@ from ..calling.kernels import load_engine
 from ..table import Operator
 from . import helpers, saved
 from .nodes import AccumulateGrad
-from .plans import Plan, Through, plan_for
+from .plans import Instead, Plan, Through, plan_for
 from .rule_node import Reading, RuleNode, is_tensor_type
 from .slices import CopySlices
 from .state import State, edge_of, numbers
@@ -35,7 +36,19 @@ KINDS = {
 def way_of(op: Operator) -> tuple[Any, Any]:
     """How calls of an operator are recorded: (its Recipe, or None; its body if that is called)."""
     plan = plan_for(op)
-    return (None, plan.body) if isinstance(plan, Through) else (recipe_of(op), None)
+    if isinstance(plan, Through):
+        return None, plan.body
+    if isinstance(plan, Instead):
+        return None, instead_of(plan)
+    return recipe_of(op), None
+
+
+def instead_of(plan: Instead) -> Callable[..., Any]:
+    """What the rule has instead of the kernel, as a function of all arguments."""
+    rule: Any = plan.rule
+    places = [rule.operator.schema.index(name) for name in rule.instead.names]
+    function = rule.instead.function
+    return lambda *values: function(*(values[i] for i in places))
 
 
 def recipe_of(op: Operator) -> Any:
@@ -43,9 +56,11 @@ def recipe_of(op: Operator) -> Any:
     plan = plan_for(op)
     if type(plan) is not Plan or plan.lists or plan.is_unsafe:
         return None
-    if not all(is_tensor_type(r.type) for r in op.schema.returns) or len(plan.views) > 1:
+    if not all(is_tensor_type(r.type) for r in op.schema.returns):
         return None
     view = next((v for v in plan.views if v is not None), -1)
+    if view >= 0 and len(plan.views) > 1:
+        return None
     if plan.is_none:
         readings: list[Any] | None = None if view >= 0 else []
     else:
