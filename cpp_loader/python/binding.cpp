@@ -56,7 +56,7 @@ Limits limits_of(int64_t instructions, int64_t memory, int64_t milliseconds, int
 // declared type.
 nb::object call(const PythonProgram& program, nb::tuple arguments, nb::dict by_name,
                 const Limits& limits, int64_t most_values) {
-  Given given{nullptr, arguments.ptr(), arguments.size(), by_name.ptr()};
+  Given given{nullptr, arguments.ptr(), arguments.size(), by_name.ptr(), true};
   PythonProgram::Result result;
   if (!program.call(given, limits, &result)) return nb::borrow(Py_NotImplemented);
   return result.convert(most_values);

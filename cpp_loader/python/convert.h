@@ -145,6 +145,10 @@ class ToNative {
   // Tells `passed` of the Tensors that it converts.
   void note(Passed* passed) { passed_ = passed; }
 
+  // Lets the fast path of calls take Tensors of which gradients may be wanted.
+  void take_any() { takes_any_ = true; }
+  bool takes_any() const { return takes_any_; }
+
   // Starts remembering the Tensors that it converts.
   void watch() { watching_ = true; }
 
@@ -175,7 +179,7 @@ class ToNative {
   std::vector<nb::object> adopted_;  // old slots of objects; keeps alive what seen_ has by address
   DomainRef domain_;
   int adopting_ = 0;  // objects whose slots are being converted
-  bool watching_ = false;
+  bool watching_ = false, takes_any_ = false;
   std::vector<std::pair<nb::object, Value>> watched_;
   std::vector<std::pair<nb::object, Value>> differentiable_;
   Mirrors* mirrors_ = nullptr;

@@ -3,7 +3,10 @@
 
 #include "arrays.h"
 #include "convert.h"
+#include "names.h"
+#include "operator_kernel.h"
 #include "program/program.h"
+#include "values/quantizer.h"
 
 namespace scriptlang::python {
 
@@ -33,13 +36,18 @@ Entry::Kind Entry::kind_of(nb::handle told) {
   return kind;
 }
 
+// Whether a value is of a subclass of Tensor that adds nothing to it, as Parameter is.
+static bool is_plain_parameter(nb::handle value) {
+  return is_strided(value) && !is_quantized(dtype_from_python(known().m_dtype.get(value)));
+}
+
 // Converts one value. Returns false if its class does not show that it fits.
 bool Entry::take_one(const Kind& kind, nb::handle value, ToNative& convert, Value* to) {
   PyObject* p = value.ptr();
   switch (kind.letter) {
     case 'T':
-      if (is_tensor(value)) {
-        if (may_need_gradient(value)) return false;
+      if (is_tensor(value) || (convert.takes_any() && is_plain_parameter(value))) {
+        if (!convert.takes_any() && may_need_gradient(value)) return false;
         *to = convert.tensor(value);
         return true;
       }
@@ -163,7 +171,7 @@ bool Entry::take(const Given& given, std::vector<Value>& values, ToNative& conve
       const bool is_argument = a.kind.letter == 'T';
       convert.note(is_argument ? nullptr : passed);
       if (!take_one(a.kind, value, convert, &values[k])) return false;
-      if (is_argument && is_tensor(value) && shares_memory(values[k].as_tensor(), value)) {
+      if (is_argument && !is_plain_array(value) && shares_memory(values[k].as_tensor(), value)) {
         passed->add_argument(value.ptr(), values[k].as_tensor().impl());
       }
     } else {

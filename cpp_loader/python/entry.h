@@ -28,6 +28,7 @@ struct Given {
   PyObject* others;
   size_t other_count;
   PyObject* by_name;
+  bool is_unrecorded = false;  // whether the caller knows that no gradient is wanted of them
 
   size_t count() const { return other_count + (first != nullptr); }
   nb::handle operator[](size_t k) const {

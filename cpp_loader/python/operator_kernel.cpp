@@ -17,7 +17,7 @@ Watched* watched = nullptr;
 
 bool is_strided(nb::handle value) {
   if (is_tensor(value)) return true;
-  if (PyObject_IsInstance(value.ptr(), known().tensor.ptr()) != 1) return false;
+  if (!watched || PyObject_IsInstance(value.ptr(), known().tensor.ptr()) != 1) return false;
   nb::object told = nb::steal(PyObject_GetAttr(value.type().ptr(), watched->is_nested.ptr()));
   return told.is(nb::bool_(false));
 }

@@ -183,6 +183,8 @@ void PythonProgram::enter(const std::string& name, nb::list arguments, size_t po
 bool PythonProgram::call(const Given& given, const Limits& limits, Result* result) const {
   std::vector<Value> values;
   ToNative convert;
+  // A program that keeps a tensor has to give the same one back later: `run` sees to that.
+  if (given.is_unrecorded && !keeps_values()) convert.take_any();
   if (!entry_ || !entry_->take(given, values, convert, &result->passed)) return false;
   result->kept.keep(values);
   run(*main_, std::move(values), convert.take_domain(), limits, result);
