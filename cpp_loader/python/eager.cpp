@@ -3,6 +3,7 @@
 
 #include <nanobind/stl/tuple.h>
 
+#include <algorithm>
 #include <cstring>
 #include <memory>
 #include <optional>
@@ -268,12 +269,19 @@ void mark(nb::handle made, PyObject* args) {
   watched->marks[0](made);
 }
 
-// Whether derivatives know a tensor among the arguments.
-bool knows_any(const nb::handle* given, size_t count) {
-  for (size_t k = 0; k < count; ++k) {
-    if (given[k].is_valid() && is_strided(given[k]) && may_need_gradient(given[k])) return true;
+// Whether derivatives know a value, or one in a list.
+bool is_known(nb::handle value) {
+  if (!value.is_valid()) return false;
+  if (is_strided(value)) return may_need_gradient(value);
+  if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())) return false;
+  for (nb::handle item : nb::borrow<nb::sequence>(value)) {
+    if (is_known(item)) return true;
   }
   return false;
+}
+
+bool knows_any(const nb::handle* given, size_t count) {
+  return std::any_of(given, given + count, is_known);
 }
 
 // The result of the body of a composite, which calls operators that are recorded.
@@ -282,8 +290,17 @@ nb::object run_body(const Choice& choice, const Value* values, const nb::handle*
   nb::object arguments = nb::steal(PyTuple_New(Py_ssize_t(count)));
   if (!arguments.is_valid()) throw nb::python_error();
   for (size_t k = 0; k < count; ++k) {
-    const bool is_tensor = values[k].tag() == Tag::Tensor;
-    nb::object argument = is_tensor ? nb::borrow(given[k]) : ToPython()(values[k]);
+    // Tensors stay themselves, also those in lists.
+    const bool is_list = choice.places[k].kind == 'X' && given[k].is_valid();
+    nb::object argument;
+    if (values[k].tag() == Tag::Tensor || (is_list && PyList_Check(given[k].ptr()))) {
+      argument = nb::borrow(given[k]);
+    } else if (is_list && !given[k].is_none()) {
+      argument = nb::steal(PySequence_List(given[k].ptr()));
+    } else {
+      argument = ToPython()(values[k]);
+    }
+    if (!argument.is_valid()) throw nb::python_error();
     PyTuple_SET_ITEM(arguments.ptr(), Py_ssize_t(k), argument.release().ptr());
   }
   nb::object made = nb::steal(PyObject_CallObject(choice.body.ptr(), arguments.ptr()));

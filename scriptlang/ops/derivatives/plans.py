@@ -37,9 +37,12 @@ class Through:
         self.is_plain = not op.may_alias
 
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
-        if self.body is not None and not (self.is_plain and not any(map(is_known, values))):
-            return self.body(*values)
-        return kernel(*values)
+        if self.body is None:
+            return kernel(*values)
+        may_record = mode.enabled or bool(open_levels)
+        if self.is_plain and not (may_record and any(map(is_known, values))):
+            return kernel(*values)
+        return self.body(*values)
 
 
 def is_known(value: Any) -> bool:

@@ -91,6 +91,10 @@ def told(reading: Reading) -> tuple[Any, ...]:
 
 
 def fitted(grad: Any, size: Any, dtype: Any) -> Any:
+    """What an expression gives, of the size and type of the input."""
+    grad = helpers.sum_to(grad, list(size))
+    if grad.dtype is dtype:
+        return grad
     return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")
 
 
