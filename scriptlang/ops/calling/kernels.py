@@ -121,12 +121,12 @@ def learn(
     places: list[Any] | None = None
     if kernel is not None:
         places = places_of(op.schema, args, list(kwargs), method)
-    recipe = body = None
+    is_plain, recipe, body = not op.may_alias, None, None
     if places is None:
         kernel = None
     elif recipes:
-        recipe, body = recipes[0](op)
-    told = (not op.may_alias, kernel, tuple(places or ()), recipe, body)
+        is_plain, recipe, body = recipes[0](op)
+    told = (is_plain, kernel, tuple(places or ()), recipe, body)
     calls.eager.learn(name, args, kwargs, method, *told)
 
 

@@ -33,14 +33,15 @@ KINDS = {
 """(kind of a name, whether its shape is enough) -> the letter of Recipe::Name."""
 
 
-def way_of(op: Operator) -> tuple[Any, Any]:
-    """How calls of an operator are recorded: (its Recipe, or None; its body if that is called)."""
+def way_of(op: Operator) -> tuple[bool, Any, Any]:
+    """How calls of an operator are recorded: (whether a call that knows no history has nothing to
+    note; its Recipe, or None; what is called in its place if something may be recorded)."""
     plan = plan_for(op)
     if isinstance(plan, Through):
-        return None, plan.body
+        return not op.may_alias, None, plan.body
     if isinstance(plan, Instead):
-        return None, instead_of(plan)
-    return recipe_of(op), None
+        return True, None, instead_of(plan)
+    return not op.may_alias, recipe_of(op), None
 
 
 def instead_of(plan: Instead) -> Callable[..., Any]:
