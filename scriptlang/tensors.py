@@ -419,12 +419,11 @@ def _binary(name: str, reflected: bool = False) -> Callable[..., Any]:
     qualified = f"aten::{name}"
 
     def method(self: Any, other: Any) -> Tensor | None:
-        if not isinstance(other, (Tensor, int, float, complex)):
-            if not is_scalar(other):
+        if type(other) is not Tensor:
+            if is_scalar(other):  # of which numpy's float64 is a float
+                other = other.item()
+            elif not isinstance(other, (Tensor, int, float, complex)):
                 return NotImplemented
-            other = other.item()
-        elif is_scalar(other):  # numpy's float64 is a float
-            other = other.item()
         if not reflected:
             return call_operator(qualified, (self, other))
         if name in COMMUTE:

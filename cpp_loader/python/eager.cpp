@@ -18,6 +18,7 @@
 #include "operator_kernel.h"
 #include "stable.h"
 #include "tape.h"
+#include "tape_parts.h"
 
 namespace scriptlang::python {
 
@@ -269,19 +270,25 @@ void mark(nb::handle made, PyObject* args) {
   watched->marks[0](made);
 }
 
-// Whether derivatives know a value, or one in a list.
-bool is_known(nb::handle value) {
+// Whether a value, or one in a list, requires a gradient or has a tangent.
+bool is_followed(nb::handle value, bool may_have_tangent) {
   if (!value.is_valid()) return false;
-  if (is_strided(value)) return may_need_gradient(value);
+  if (is_strided(value)) {
+    return requires_gradient(value) || (may_have_tangent && may_need_gradient(value));
+  }
   if (!PyList_Check(value.ptr()) && !PyTuple_Check(value.ptr())) return false;
   for (nb::handle item : nb::borrow<nb::sequence>(value)) {
-    if (is_known(item)) return true;
+    if (is_followed(item, may_have_tangent)) return true;
   }
   return false;
 }
 
-bool knows_any(const nb::handle* given, size_t count) {
-  return std::any_of(given, given + count, is_known);
+// Whether one of the values of a call has to be followed now.
+bool follows_any(const nb::handle* given, size_t count) {
+  const bool may_have_tangent = has_tangents();
+  if (!grad_enabled && !may_have_tangent) return false;
+  return std::any_of(given, given + count,
+                     [&](nb::handle value) { return is_followed(value, may_have_tangent); });
 }
 
 // The result of the body of a composite, which calls operators that are recorded.
@@ -340,8 +347,7 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
       given[count - 1] = value;
     }
   }
-  const bool may_record = grad_enabled || has_body && has_tangents();
-  if (has_body && (!choice.is_plain || (may_record && knows_any(given, count)))) {
+  if (has_body && (!choice.is_plain || follows_any(given, count))) {
     return run_body(choice, values, given, count).release().ptr();
   }
   if (recipe) {

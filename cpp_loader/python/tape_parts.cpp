@@ -164,6 +164,14 @@ nb::object size_of(nb::handle tensor) {
   return made;
 }
 
+bool requires_gradient(nb::handle tensor) {
+  if (known().m_grad.is(tensor, Py_True)) return true;
+  nb::object state = state_of(tensor);
+  if (!state.is_valid() || !tape || tape->s_base.is(state, Py_None)) return false;
+  const nb::object base = held(tape->s_base.get(state));  // which is no view itself
+  return known().m_grad.is(base, Py_True);
+}
+
 bool is_a_tensor(nb::handle value) {
   return value.is_valid() && !value.is_none() && is_a(value, known().tensor);
 }

@@ -53,6 +53,9 @@ bool is_filled(const Member& member, nb::handle object);
 
 bool is_a_tensor(nb::handle value);
 
+// Whether a tensor requires a gradient, or is a view of one that does.
+bool requires_gradient(nb::handle tensor);
+
 // A new instance whose attributes are not set.
 nb::object bare_node(const nb::object& cls);
 
