@@ -342,11 +342,10 @@ NB_MODULE(_native, m) {
         nb::arg("records"),
         "Make a backward pass to all leaves; False, before anything is done, if it takes more.");
   nb::class_<Recipe>(m, "Recipe", "How calls of an operator are recorded, and go back.")
-      .def(nb::init<nb::object, nb::object, std::vector<int>, std::vector<int>, nb::dict, int, int,
-                    bool, nb::list>(),
+      .def(nb::init<nb::object, nb::object, std::vector<int>, std::vector<int>, int, int, bool,
+                    nb::list>(),
            nb::arg("plan"), nb::arg("node_class"), nb::arg("inputs"), nb::arg("counted"),
-           nb::arg("places"), nb::arg("results"), nb::arg("view"), nb::arg("is_none"),
-           nb::arg("readings"))
+           nb::arg("results"), nb::arg("view"), nb::arg("is_none"), nb::arg("readings"))
       .def("apply", &Recipe::apply, nb::arg("node"), nb::arg("grads"), nb::arg("wanted"),
            "The gradients of the inputs of a node; nothing of it is recorded.");
 

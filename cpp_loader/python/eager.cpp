@@ -1,6 +1,7 @@
 // Calls of single operators from Python: the table by which they find their kernels.
 #include "eager.h"
 
+#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
 #include <algorithm>
@@ -67,23 +68,31 @@ class Key {
     if (PyList_CheckExact(p) || PyTuple_Check(p)) return add_items(p);
     if (PyUnicode_CheckExact(p)) return add_byte('s');
     if (value.type().is(n.dtype)) return add_byte('d');
-    return false;
+    return value.type().is(n.device) && add_byte('D');
   }
 
-  // A list or tuple of values of one kind.
+  // A list or tuple: the kinds of its items, or that of all of them.
   bool add_items(PyObject* p) {
     const bool is_list = PyList_Check(p) != 0;
     const Py_ssize_t size = is_list ? PyList_GET_SIZE(p) : PyTuple_GET_SIZE(p);
     if (!add_byte(is_list ? '[' : '(') || size == 0) return size == 0;
     const size_t before = size_;
+    size_t first = 0;  // the bytes of the first item, as long as all are of its kind
     for (Py_ssize_t k = 0; k < size; ++k) {
       const size_t at = size_;
       nb::object item = nb::borrow(is_list ? PyList_GET_ITEM(p, k) : PyTuple_GET_ITEM(p, k));
       if (PyList_Check(item.ptr()) || PyTuple_Check(item.ptr()) || !add_value(item)) return false;
-      if (k == 0) continue;
-      const std::string_view first(bytes_ + before, at - before), now(bytes_ + at, size_ - at);
-      if (now != first) return false;
-      size_ = at;
+      if (k == 0) {
+        first = size_ - at;
+      } else if (first != 0) {
+        const std::string_view now(bytes_ + at, size_ - at);
+        if (now == std::string_view(bytes_ + before, first)) {
+          size_ = at;
+          continue;
+        }
+        first = 0;  // another kind: so many were of the first one
+        if (k > 127 || !add_byte('*') || !add_byte(char(k))) return false;
+      }
     }
     return true;
   }
@@ -126,8 +135,8 @@ class Taking {
  public:
   explicit Taking(bool is_recorded) : is_recorded_(is_recorded) {}
 
-  // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "I" ints, "X"
-  // Tensors. Returns false if the value does not fit, or its derivative may be wanted.
+  // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "D" device, "I"
+  // ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does not fit, or its derivative may be wanted.
   bool take(const Place& place, nb::handle value, Value* to) {
     PyObject* p = value.ptr();
     if (p == Py_None) return place.is_optional;
@@ -160,8 +169,13 @@ class Taking {
         if (!value.type().is(known().dtype)) return take_int(p, to);
         *to = Value(int64_t(dtype_from_python(value)));
         return true;
+      case 'D':
+        if (!value.type().is(known().device) && !PyUnicode_CheckExact(p)) return false;
+        *to = Value(parse_device(nb::cast<std::string>(nb::str(value))));
+        return true;
       case 'I':
-      case 'X': return take_list(place, p, to);
+      case 'X':
+      case 'Y': return take_list(place, p, to);
       default: return false;
     }
   }
@@ -205,7 +219,7 @@ class Taking {
       Value taken;
       if (place.kind == 'I') {
         if (!take_int(item.ptr(), &taken)) return false;
-      } else {
+      } else if (!(place.kind == 'Y' && item.is_none())) {
         if (!is_strided(item) || (is_recorded_ && may_need_gradient(item))) return false;
         convert_.note(&passed_);
         taken = convert_.tensor(item);
@@ -298,7 +312,8 @@ nb::object run_body(const Choice& choice, const Value* values, const nb::handle*
   if (!arguments.is_valid()) throw nb::python_error();
   for (size_t k = 0; k < count; ++k) {
     // Tensors stay themselves, also those in lists.
-    const bool is_list = choice.places[k].kind == 'X' && given[k].is_valid();
+    const char kind = choice.places[k].kind;
+    const bool is_list = (kind == 'X' || kind == 'Y') && given[k].is_valid();
     nb::object argument;
     if (values[k].tag() == Tag::Tensor || (is_list && PyList_Check(given[k].ptr()))) {
       argument = nb::borrow(given[k]);

@@ -51,13 +51,11 @@ class Bare {
 }  // namespace
 
 Recipe::Recipe(nb::object plan, nb::object node_class, std::vector<int> inputs,
-               std::vector<int> counted, nb::dict places, int results, int view, bool is_none,
-               nb::list readings)
+               std::vector<int> counted, int results, int view, bool is_none, nb::list readings)
     : plan_(plan),
       node_class_(node_class),
       inputs_(std::move(inputs)),
       counted_(std::move(counted)),
-      places_(places),
       results_(results),
       view_(view),
       is_none_(is_none) {
@@ -75,24 +73,45 @@ Recipe::Recipe(nb::object plan, nb::object node_class, std::vector<int> inputs,
 
 // ---- recording
 
+namespace {
+
+bool is_sequence(nb::handle value) {
+  return value.is_valid() && (PyList_Check(value.ptr()) || PyTuple_Check(value.ptr()));
+}
+
+// Calls a function for a tensor, or each one in a list.
+template <class F>
+void each_tensor(nb::handle value, F&& call) {
+  if (is_a_tensor(value)) {
+    call(value);
+  } else if (is_sequence(value)) {
+    for (nb::handle item : nb::borrow<nb::sequence>(value)) {
+      if (is_a_tensor(item)) call(item);
+    }
+  }
+}
+
+}  // namespace
+
 std::optional<bool> RecordedCall::is_wanted() const {
   if (!tape) return std::nullopt;
-  const Names& n = known();
-  bool wanted = false;
+  const Tape& t = *tape;
+  bool is_usual = true, wanted = false;
   for (size_t k = 0; k < count_; ++k) {
-    nb::handle tensor = arguments_[k];
-    if (!is_a_tensor(tensor)) continue;
-    nb::object state = state_of(tensor);
-    if (!state.is_valid()) continue;
-    if (is_true(tape->s_is_inference, state)) return std::nullopt;
-    if (recipe_.view_ >= 0 && !tape->s_replay.is(state, Py_None)) return std::nullopt;
-    // A view may require a gradient since its base does.
-    if (!tape->s_base.is(state, Py_None) && !n.m_grad.is(tensor, Py_True)) return std::nullopt;
+    each_tensor(arguments_[k], [&](nb::handle tensor) {
+      nb::object state = state_of(tensor);
+      if (!state.is_valid()) return;
+      if (is_true(t.s_is_inference, state)) is_usual = false;
+      if (recipe_.view_ >= 0 && !t.s_replay.is(state, Py_None)) is_usual = false;
+      // A view whose base requires a gradient gets its history when it is asked for.
+      if (!known().m_grad.is(tensor, Py_True) && requires_gradient(tensor)) is_usual = false;
+    });
   }
+  if (!is_usual) return std::nullopt;
   if (recipe_.is_none_ || !grad_enabled) return false;
   for (int k : recipe_.counted_) {
-    nb::handle tensor = argument(k);
-    if (tensor.is_valid() && !tensor.is_none()) wanted |= n.m_grad.is(tensor, Py_True);
+    each_tensor(argument(k),
+                [&](nb::handle tensor) { wanted |= known().m_grad.is(tensor, Py_True); });
   }
   return wanted;
 }
@@ -103,6 +122,9 @@ void RecordedCall::keep(const Value* values) {
     for (const Recipe::Name& name : reading.names) {
       const size_t k = size_t(name.number);
       if (name.kind != 'a' || values[k].tag() == Tag::Tensor || kept_[k].is_valid()) continue;
+      bool holds_tensors = false;  // which keep their history
+      each_tensor(arguments_[k], [&](nb::handle) { holds_tensors = true; });
+      if (holds_tensors) continue;
       kept_[k] = ToPython()(values[k]);
     }
   }
@@ -121,6 +143,12 @@ void RecordedCall::save(const Recipe::Name& name, const nb::object& result,
   const bool is_of_result = name.kind == 'r' || name.kind == 'h' || name.kind == 'y';
   const nb::object value = is_of_result ? result_at(result, name.number) : held_argument(k);
   const bool is_tensor = is_a_tensor(value);
+  if (is_sequence(value) && !(name.kind == 'a' && kept_[k].is_valid())) {
+    const Tape& t = *tape;
+    const bool is_size = name.kind == 'z' || name.kind == 'y';
+    put(saved, name.key, is_size ? t.size_of(value) : t.keep(value, name.kind == 's'));
+    return;
+  }
   switch (name.kind) {
     case 'z':
     case 'y': put(saved, name.key, size_of(value)); break;
@@ -142,25 +170,40 @@ void RecordedCall::save(const Recipe::Name& name, const nb::object& result,
   }
 }
 
+int RecordedCall::count_of(const nb::object& result) const {
+  return recipe_.results_ == 0 ? int(nb::len(result)) : recipe_.results_;
+}
+
 nb::object RecordedCall::result_at(const nb::object& result, int k) const {
-  return recipe_.results_ > 1 ? nb::object(nb::borrow<nb::tuple>(result)[k]) : result;
+  return recipe_.results_ == 1 ? result : nb::object(result[k]);
 }
 
 nb::object RecordedCall::node(const nb::object& result) const {
   const Tape& t = *tape;
   const Names& n = known();
   nb::list edges, fits;
-  std::vector<nb::object> edge_at(count_);
-  for (int i : recipe_.inputs_) {
-    nb::handle tensor = argument(i);
+  nb::dict places;
+  std::vector<nb::object> edge_at(count_);  // of an argument, or of one tensor in it
+  auto add = [&](int i, nb::handle tensor) {
     nb::object found = is_a_tensor(tensor) ? edge_of(tensor) : nb::none();
     edges.append(found);
     if (found.is_none()) {
       fits.append(nb::none());
-    } else {
-      edge_at[size_t(i)] = found;
-      fits.append(nb::make_tuple(held(n.m_size.get(tensor)), held(n.m_dtype.get(tensor))));
+      return;
     }
+    edge_at[size_t(i)] = found;
+    fits.append(nb::make_tuple(held(n.m_size.get(tensor)), held(n.m_dtype.get(tensor))));
+  };
+  for (int i : recipe_.inputs_) {
+    nb::handle value = argument(i);
+    const size_t at = edges.size();
+    if (!is_sequence(value)) {
+      places[nb::int_(i)] = at;
+      add(i, value);
+      continue;
+    }
+    for (nb::handle item : nb::borrow<nb::sequence>(value)) add(i, item);
+    places[nb::int_(i)] = t.lists(at, edges.size() - at);
   }
   nb::object made = bare_node(recipe_.node_class_);
   PyObject* p = made.ptr();
@@ -169,14 +212,14 @@ nb::object RecordedCall::node(const nb::object& result) const {
   nb::dict saved;
   t.n_edges.set(p, edges);
   t.n_number.set(p, number);
-  t.n_results.set(p, nb::steal(PyLong_FromLong(recipe_.results_)));
+  t.n_results.set(p, nb::steal(PyLong_FromLong(count_of(result))));
   for (const Member* empty :
        {&t.n_tensor_hooks, &t.n_kept, &t.n_before, &t.n_after, &t.n_metadata, &t.n_where}) {
     empty->set(p, nb::none());
   }
   t.n_fits.set(p, fits);
-  t.n_listed.set(p, nb::bool_(false));
-  t.n_places.set(p, recipe_.places_);
+  t.n_listed.set(p, nb::bool_(recipe_.results_ == 0));
+  t.n_places.set(p, places);
   t.n_plan.set(p, recipe_.plan_);
   t.n_saved.set(p, saved);
   for (const Recipe::Reading& reading : recipe_.readings_) {
@@ -198,11 +241,13 @@ void RecordedCall::note_view(nb::handle view, nb::handle source) const {
   nb::object state = state_made_of(view);
   PyObject* p = state.ptr();
   nb::object base = held(source), followed = held(source);
+  if (recipe_.results_ == 0) t.s_made.set(p, t.several);
   if (!grad_enabled) t.s_made.set(p, t.no_grad);
   if (of_source.is_valid()) {
     if (!t.s_base.is(of_source, Py_None)) {
       base = held(t.s_base.get(of_source));
-      if (grad_enabled) t.s_made.set(p, held(t.s_made.get(of_source)));
+      const bool is_told = !grad_enabled || recipe_.results_ == 0;
+      if (!is_told) t.s_made.set(p, held(t.s_made.get(of_source)));
     }
     t.s_cell.set(p, held(t.s_cell.get(of_source)));
     if (!t.s_source.is(of_source, Py_None)) followed = held(t.s_source.get(of_source));
@@ -215,15 +260,18 @@ void RecordedCall::note_view(nb::handle view, nb::handle source) const {
 void RecordedCall::note(const nb::object& result, bool is_wanted) const {
   const Tape& t = *tape;
   const Names& n = known();
+  const int count = count_of(result);
   if (recipe_.view_ >= 0) {
     nb::handle source = argument(recipe_.view_);
     const nb::object storage = held(n.m_storage.get(source));
-    if (!result.is(source) && n.m_storage.is(result, storage)) note_view(result, source);
+    for (int k = 0; k < count; ++k) {
+      nb::object r = result_at(result, k);
+      if (!r.is(source) && n.m_storage.is(r, storage)) note_view(r, source);
+    }
   }
-  if (!is_wanted) return;
-  if (recipe_.results_ == 1 && is_argument(result)) return;
+  if (!is_wanted || (recipe_.results_ == 1 && is_argument(result))) return;
   nb::object made = node(result);
-  for (int k = 0; k < recipe_.results_; ++k) {
+  for (int k = 0; k < count; ++k) {
     nb::object r = result_at(result, k);
     if (!is_a_tensor(r) || !may_have_gradient(r) || is_argument(r)) continue;
     nb::object state = state_made_of(r);
@@ -253,7 +301,7 @@ static bool has_edge(nb::handle tensor, nb::handle edge) {
 nb::object Recipe::value_of(const Name& name, nb::handle node, nb::handle saved, nb::list grads,
                             const nb::list& needs) const {
   const Tape& t = *tape;
-  if (name.kind == 'g') return grads[name.number];
+  if (name.kind == 'g') return is_true(t.n_listed, node) ? grads : nb::object(grads[name.number]);
   if (name.kind == 'n') return needs;
   nb::handle kept = find(saved, name.key);
   if (!kept.is_valid()) kept = find(saved, name.other);
@@ -272,23 +320,51 @@ nb::object Recipe::value_of(const Name& name, nb::handle node, nb::handle saved,
   return held(kept);
 }
 
+namespace {
+
+// The edges of one input of a node.
+struct Edges {
+  size_t at, count;
+  bool is_list;
+};
+
+Edges edges_at(nb::handle places, int input) {
+  nb::object place(places[nb::int_(input)]);
+  if (PyLong_Check(place.ptr())) return {size_t(int_of(place)), 1, false};
+  return {nb::cast<size_t>(place.attr("at")), nb::cast<size_t>(place.attr("count")), true};
+}
+
+// A gradient of the size and type of its input; None if that wants none.
+nb::object fitted(const nb::object& grad, const nb::object& fit) {
+  if (grad.is_none() || fit.is_none()) return nb::none();
+  const nb::object size = fit[0], dtype = fit[1];
+  const Names& n = known();
+  const bool fits = n.m_dtype.is(grad, dtype) && held(n.m_size.get(grad)).equal(size);
+  return fits ? grad : tape->fitted(grad, size, dtype);
+}
+
+}  // namespace
+
 nb::list Recipe::apply(nb::handle node, nb::list grads, nb::list wanted) {
   const Tape& t = *tape;
-  const Names& n = known();
   nb::object saved = held(t.n_saved.get(node));
+  const nb::object input_places = held(t.n_places.get(node));
   nb::list fits = nb::borrow<nb::list>(held(t.n_fits.get(node)));
   nb::list made;
   for (size_t k = 0; k < fits.size(); ++k) made.append(nb::none());
   for (Reading& reading : readings_) {
     nb::list needs;
-    std::vector<size_t> places;
+    std::vector<Edges> places;
     bool any = false;
     for (int i : reading.inputs) {
-      nb::object place = places_[nb::int_(i)];
-      places.push_back(size_t(int_of(place)));
-      nb::object need = nb::object(wanted[places.back()]);
-      any |= need.is(nb::bool_(true));
-      needs.append(need);
+      const Edges edges = edges_at(input_places, i);
+      bool need = false;
+      for (size_t k = 0; k < edges.count; ++k) {
+        need |= nb::object(wanted[edges.at + k]).is(nb::bool_(true));
+      }
+      places.push_back(edges);
+      needs.append(nb::bool_(need));
+      any |= need;
     }
     if (!any) continue;
     nb::object values = nb::steal(PyTuple_New(Py_ssize_t(reading.names.size())));
@@ -305,12 +381,11 @@ nb::list Recipe::apply(nb::handle node, nb::list grads, nb::list wanted) {
     for (size_t k = 0; k < places.size(); ++k) {
       nb::object part = places.size() > 1 ? nb::object(result[k]) : result;
       if (part.is_none() || !nb::object(needs[k]).is(nb::bool_(true))) continue;
-      nb::object fit = fits[places[k]];
-      if (fit.is_none()) continue;
-      const nb::object size = fit[0], dtype = fit[1];
-      const bool fits_well =
-          n.m_dtype.is(part, dtype) && nb::object(held(n.m_size.get(part))).equal(size);
-      made[places[k]] = fits_well ? part : t.fitted(part, size, dtype);
+      const Edges& edges = places[k];
+      for (size_t j = 0; j < edges.count; ++j) {
+        const nb::object grad = edges.is_list ? nb::object(part[j]) : part;
+        made[edges.at + j] = fitted(grad, nb::object(fits[edges.at + j]));
+      }
     }
   }
   return made;

@@ -32,10 +32,11 @@ class Recipe {
     std::vector<Name> names;
   };
 
-  // inputs: the arguments that a node has edges for; counted: those for which a call is recorded;
-  // places: for each input its edge; view: the argument that the result is a view of, or -1.
+  // inputs: the arguments that a node has edges for, tensors or lists of them; counted: those for
+  // which a call is recorded; results: how many there are, 0 for one list of tensors; view: the
+  // argument that the results are views of, or -1.
   Recipe(nb::object plan, nb::object node_class, std::vector<int> inputs, std::vector<int> counted,
-         nb::dict places, int results, int view, bool is_none, nb::list readings);
+         int results, int view, bool is_none, nb::list readings);
 
   // The gradients of the inputs of a node, in the order of its edges.
   nb::list apply(nb::handle node, nb::list grads, nb::list wanted);
@@ -49,7 +50,6 @@ class Recipe {
 
   nb::object plan_, node_class_;
   std::vector<int> inputs_, counted_;
-  nb::dict places_;
   int results_, view_;
   bool is_none_;
   std::vector<Reading> readings_;
@@ -79,6 +79,7 @@ class RecordedCall {
     return k < count_ && arguments_[k].is_valid() ? nb::borrow(arguments_[k]) : nb::none();
   }
   nb::object result_at(const nb::object& result, int k) const;
+  int count_of(const nb::object& result) const;
   nb::object node(const nb::object& result) const;
   void save(const Recipe::Name& name, const nb::object& result,
             const std::vector<nb::object>& edges, const nb::dict& saved) const;
@@ -97,8 +98,8 @@ class RecordedCall {
 bool go_back(nb::object walk, nb::list roots, nb::list grads, bool keeps, bool records);
 
 // The classes and functions of the package that the tape uses: the classes Node, RuleNode,
-// AccumulateGrad, CopySlices, State, Saved and Shape; the iterator of the nodes' numbers; the mode
-// of the thread; and functions: edge_of, read, fitted, check_time.
+// AccumulateGrad, CopySlices, Lists, State, Saved and Shape; the iterator of the nodes' numbers; the
+// mode of the thread; and functions: edge_of, read, keep, size_of, fitted, check_time.
 void watch_tape(nb::dict known);
 void clear_tape();
 

@@ -13,7 +13,8 @@ void watch_tape(nb::dict known) {
   auto at = [&](const char* name) { return nb::object(known[name]); };
   tape = new Tape{at("RuleNode"), at("AccumulateGrad"), at("CopySlices"), at("State"),
                   at("Saved"),    at("Shape"),          at("numbers"),    at("mode"),
-                  at("edge_of"),  at("read"),           at("fitted"),     at("check_time")};
+                  at("edge_of"),  at("read"),           at("keep"),       at("size_of"),
+                  at("fitted"),   at("check_time"),     at("Lists")};
 }
 
 void clear_tape() {

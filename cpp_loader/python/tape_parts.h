@@ -14,7 +14,7 @@ namespace nb = nanobind;
 // The classes, with the offsets of their attributes.
 struct Tape {
   nb::object rule_node, leaf_node, slices_node, state, saved, shape, numbers, mode;
-  nb::object edge_of, read, fitted, check_time;
+  nb::object edge_of, read, keep, size_of, fitted, check_time, lists;
   // Those of Node are at the same places in all nodes.
   Member n_edges{rule_node, "edges"}, n_number{rule_node, "number"},
       n_results{rule_node, "results"}, n_tensor_hooks{rule_node, "tensor_hooks"},
@@ -35,8 +35,9 @@ struct Tape {
   Member h_dtype{shape, "dtype"}, h_offset{shape, "offset"}, h_size{shape, "size"},
       h_stride{shape, "stride"};
   Member m_version{known().storage, "version"};
-  nb::object no_text = interned(""), no_grad = interned("no_grad"), is_bare = interned("is_bare"),
-             function = interned("function"), recipe = interned("recipe"), hook = interned("hook"),
+  nb::object no_text = interned(""), no_grad = interned("no_grad"), several = interned("several"),
+             is_bare = interned("is_bare"), function = interned("function"),
+             recipe = interned("recipe"), hook = interned("hook"),
              hook_before = interned("hook_before"), take = interned("take"),
              apply = interned("apply"), turn = interned("turn"),
              zero = nb::steal(PyLong_FromLong(0)), one = nb::steal(PyLong_FromLong(1)),

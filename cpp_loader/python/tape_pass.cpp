@@ -186,13 +186,21 @@ class Pass {
     return made;
   }
 
+  static bool holds_tensor(nb::handle saved) {
+    if (!PyList_Check(saved.ptr())) return saved.type().is(tape->saved);
+    for (nb::handle item : nb::borrow<nb::list>(saved)) {
+      if (holds_tensor(item)) return true;
+    }
+    return false;
+  }
+
   // Frees what a node has saved, if that is memory.
   static void release(nb::handle node) {
     const Tape& t = *tape;
     nb::object saved = held(t.n_saved.get(node));
     PyObject *key, *value;
     for (Py_ssize_t at = 0; PyDict_Next(saved.ptr(), &at, &key, &value);) {
-      if (!nb::handle(value).type().is(t.saved)) continue;
+      if (!holds_tensor(value)) continue;
       t.n_saved.set(node.ptr(), nb::none());
       return;
     }

@@ -194,5 +194,7 @@ KINDS: dict[T.Type, str] = {
     T.BOOL: "b",
     T.STR: "s",
     T.ListType(T.INT): "I",
+    T.DEVICE: "D",
     T.ListType(T.TENSOR): "X",
+    T.ListType(T.OptionalType(T.TENSOR)): "Y",
 }

@@ -16,7 +16,8 @@ from ..table import Operator
 from . import helpers, saved
 from .nodes import AccumulateGrad
 from .plans import Instead, Plan, Through, plan_for
-from .rule_node import Reading, RuleNode, is_tensor_type
+from .rule_node import Lists, Reading, RuleNode, is_list_of_tensors, is_tensor_type
+from .rules import size_of
 from .slices import CopySlices
 from .state import State, edge_of, numbers
 
@@ -55,30 +56,25 @@ def instead_of(plan: Instead) -> Callable[..., Any]:
 def recipe_of(op: Operator) -> Any:
     """The Recipe of an operator; None if its calls take more."""
     plan = plan_for(op)
-    if type(plan) is not Plan or plan.lists or plan.is_unsafe:
+    if type(plan) is not Plan or plan.is_unsafe or plan.rule is None:
         return None
-    if not all(is_tensor_type(r.type) for r in op.schema.returns):
+    views = [v for v in plan.views if v is not None]
+    gives_list = len(op.schema.returns) == 1 and is_list_of_tensors(op.schema.returns[0].type)
+    if not gives_list and not all(is_tensor_type(r.type) for r in op.schema.returns):
         return None
-    view = next((v for v in plan.views if v is not None), -1)
-    if view >= 0 and len(plan.views) > 1:
+    if views and (plan.is_none or len(plan.views) > 1 or views[0] in plan.lists):
         return None
-    if plan.is_none:
-        readings: list[Any] | None = None if view >= 0 else []
-    else:
-        readings = None if plan.rule is None else [told(r) for r in plan.readings]
-    if readings is None:
+    if gives_list and any("result" in kind for r in plan.readings for kind, _, _ in r.names):
         return None
-    places = {i: k for k, i in enumerate(plan.inputs)}
     plan.recipe = engine[0].Recipe(
         plan,
         object if plan.is_none else plan.node_class,
         plan.inputs,
-        plan.counted,
-        places,
-        plan.results,
-        view,
+        [*plan.counted, *plan.counted_lists],
+        0 if gives_list else plan.results,
+        views[0] if views else -1,
         plan.is_none,
-        readings,
+        [] if plan.is_none else [told(r) for r in plan.readings],
     )
     return plan.recipe
 
@@ -104,11 +100,11 @@ def use() -> None:
     load_engine()
     if recipes or not engine:
         return
-    known = (RuleNode, AccumulateGrad, CopySlices, State, saved.Saved, saved.Shape)
+    known = (RuleNode, AccumulateGrad, CopySlices, Lists, State, saved.Saved, saved.Shape)
     engine[0].watch_tape(
         {cls.__name__: cls for cls in known}
         | {"numbers": numbers, "mode": mode, "edge_of": edge_of, "read": saved.read}
-        | {"fitted": fitted, "check_time": check_time}
+        | {"keep": saved.keep, "size_of": size_of, "fitted": fitted, "check_time": check_time}
     )
     recipes.append(way_of)
     calls.eager.forget()
