@@ -72,6 +72,16 @@ def bind(schema: Schema, args: Sequence[Any], kwargs: Mapping[str, Any] | None =
     return values
 
 
+def fit_already(schema: Schema, args: Sequence[Any]) -> bool:
+    """Whether all arguments are there, and are tensors and objects of the types of the schema, so
+    that `bind` would give them as they are."""
+    arguments = schema.arguments
+    return len(args) == len(arguments) and all(
+        a.type is T.TENSOR if type(v) is Tensor else type(v) is ScriptObject and v.type is a.type
+        for a, v in zip(arguments, args)
+    )
+
+
 def copy_of(value: Any, made: dict[int, Any] | None = None) -> Any:
     """A copy of a default, or of a value for an argument of type Any, which the program may modify.
 

@@ -124,7 +124,7 @@ def run_recorded(
     program: Any = recorded.program_of(function) if mode.enabled or has_tangent else None
 
     def run(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
-        from .arguments import bind
+        from .arguments import bind, fit_already
 
         def wrap(call: Callable[[], Any]) -> Any:
             try:
@@ -134,7 +134,10 @@ def run_recorded(
 
         if default_generator.is_ahead:
             default_generator.hand_over()
-        values = bind(program.schema, args, kwargs)
+        if not kwargs and fit_already(program.schema, args):
+            values = [*args]
+        else:
+            values = bind(program.schema, args, kwargs)
         allowed = NO_LIMITS if limits is None else native_limits(limits)
         return recorded.run(program, values, allowed, wrap)
 

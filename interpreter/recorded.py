@@ -17,6 +17,7 @@ from ..objects import ScriptObject
 from ..ops.calling.current import calls
 from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
+from ..ops.derivatives.recipes import edges_of
 from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node, turned
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
@@ -111,7 +112,7 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
     for t in required:
         t.requires_grad_()
     if record is not None:
-        node = ProgramNode(record, [edge_of(t) for t in inputs], len(outputs), wrap)
+        node = ProgramNode(record, edges_of(inputs), len(outputs), wrap)
         connect(node, inputs, outputs, written)
         if written:
             note_kept(values, None)
@@ -140,7 +141,8 @@ def wanted_in(values: Sequence[Any]) -> list[Tensor]:
     If a tensor that was passed requires a gradient, those of parameters may be wanted, too, since
     Python may ask for them after the call.
     """
-    parts = list(leaves(values))
+    is_flat = all(isinstance(v, (Tensor, ScriptObject)) for v in values)
+    parts = values if is_flat else list(leaves(values))
     found = [v for v in parts if isinstance(v, Tensor) and needs(v)]
     objects = [v for v in parts if isinstance(v, ScriptObject)]
     if found:

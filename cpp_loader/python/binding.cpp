@@ -338,6 +338,8 @@ NB_MODULE(_native, m) {
       "inference mode; for a rule of a derivative; to be followed by users.");
   m.def("watch_tape", &watch_tape, nb::arg("known"),
         "Tell the tape the classes and functions of the package by their names; see tape.h.");
+  m.def("edges_of", &edges_of, nb::arg("tensors"),
+        "The edges that gradients of tensors flow along; None for one that requires none.");
   m.def("go_back", &go_back, nb::arg("walk"), nb::arg("roots"), nb::arg("grads"), nb::arg("keeps"),
         nb::arg("records"),
         "Make a backward pass to all leaves; False, before anything is done, if it takes more.");

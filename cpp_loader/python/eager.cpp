@@ -59,7 +59,7 @@ class Key {
     Names& n = known();
     if (p == Py_None) return add_byte('N');
     if (PyBool_Check(p)) return add_byte('b');
-    if (PyLong_CheckExact(p)) return add_byte('i');
+    if (PyLong_Check(p)) return add_byte('i');  // also the members of enums
     if (PyFloat_CheckExact(p)) return add_byte('f');
     if (is_strided(value)) {
       if (PyTuple_GET_SIZE(nb::handle(n.m_size.get(value)).ptr()) != 0) return add_byte('T');
@@ -135,8 +135,8 @@ class Taking {
  public:
   explicit Taking(bool is_recorded) : is_recorded_(is_recorded) {}
 
-  // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "D" device, "I"
-  // ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does not fit, or its derivative may be wanted.
+  // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "D" device,
+  // "m" memory format, "I" ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does not fit, or its derivative may be wanted.
   bool take(const Place& place, nb::handle value, Value* to) {
     PyObject* p = value.ptr();
     if (p == Py_None) return place.is_optional;
@@ -173,6 +173,11 @@ class Taking {
         if (!value.type().is(known().device) && !PyUnicode_CheckExact(p)) return false;
         *to = Value(parse_device(nb::cast<std::string>(nb::str(value))));
         return true;
+      case 'm': {
+        int64_t number = -1;
+        if (take_int(p, to)) number = to->as_int();
+        return number >= 0 && number <= 3;
+      }
       case 'I':
       case 'X':
       case 'Y': return take_list(place, p, to);

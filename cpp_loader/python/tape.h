@@ -92,6 +92,9 @@ class RecordedCall {
   std::vector<nb::object> kept_;  // by the number of the argument
 };
 
+// For each tensor, the edge that a gradient of it flows along; None if it requires none.
+nb::list edges_of(nb::list tensors);
+
 // Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients, to all
 // leaves. keeps: nodes keep what they have saved; records: what the pass computes is recorded.
 // Returns false, before it does anything, if a node is in the graph for which that is not enough.

@@ -112,6 +112,12 @@ nb::object edge_of(nb::handle tensor) {
   return edge(accumulator_of(tensor), t.zero);
 }
 
+nb::list edges_of(nb::list tensors) {
+  nb::list made;
+  for (nb::handle tensor : tensors) made.append(edge_of(tensor));
+  return made;
+}
+
 nb::object alias_of(nb::handle tensor, bool counts) {
   const Names& n = known();
   nb::object made = bare_node(n.tensor);

@@ -180,7 +180,9 @@ def kind_of(a: Argument) -> str:
     """The letter by which the table knows how to convert values for an argument; "" for none."""
     if a.text.startswith("ScalarType"):
         return "d"
-    if a.text.startswith(("Layout", "MemoryFormat")) or a.name == "pin_memory":
+    if a.text.startswith("MemoryFormat"):
+        return "m"
+    if a.text.startswith("Layout") or a.name == "pin_memory":
         return ""
     return KINDS.get(T.without_none(a.type), "")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
-from ..calling.current import calls, mode
+from ..calling.current import calls, engine, mode
 from .edges import GradientEdge, shape_at
 from .hooks import retain_grad
 from .state import edge_of, needs, required
@@ -214,7 +214,7 @@ def without_history(k: int) -> RuntimeError:
 
 def one_like(output: Tensor) -> Tensor:
     """The gradient 1 of a tensor with one element."""
-    if calls.tracer is None:  # without the way of an eager call, which takes as long as a kernel
+    if calls.tracer is None and not engine:  # without numpy's way of a call, which is long
         from ..shared.fresh import like
 
         return like(output, 1, output.dtype)

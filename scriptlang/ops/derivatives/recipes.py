@@ -19,7 +19,7 @@ from .plans import Instead, Plan, Through, plan_for
 from .rule_node import Lists, Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import size_of
 from .slices import CopySlices
-from .state import State, edge_of, numbers
+from .state import Edge, State, edge_of, numbers
 
 KINDS = {
     ("argument", False): "a",
@@ -93,6 +93,13 @@ def fitted(grad: Any, size: Any, dtype: Any) -> Any:
     if grad.dtype is dtype:
         return grad
     return helpers.fitted(grad, list(size), dtype.code, dtype.kind == "c")
+
+
+def edges_of(tensors: list[Any]) -> list[Edge | None]:
+    """For each tensor, the edge that a gradient of it flows along."""
+    found: list[Edge | None]
+    found = engine[0].edges_of(tensors) if recipes else [edge_of(t) for t in tensors]
+    return found
 
 
 def use() -> None:
