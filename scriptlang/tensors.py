@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from . import dtypes, tensor_members, tensor_memory
 from .lazy_numpy import is_array, is_scalar, np
 from .tensor_memory import Size, Storage, contiguous_strides, memory_of, wrap_dim
+from .tensor_operators import call, define_operators
 
 if TYPE_CHECKING:
     from .objects import Device
@@ -412,107 +413,10 @@ class Tensor(Operators):
         return self._operator("imag")
 
     def _operator(self, name: str, *args: Any) -> Any:
-        return _call(f"aten::{name}", self, *args)
+        return call(f"aten::{name}", self, *args)
 
 
-def _binary(name: str, reflected: bool = False) -> Callable[..., Any]:
-    qualified = f"aten::{name}"
-
-    def method(self: Any, other: Any) -> Tensor | None:
-        if type(other) is not Tensor:
-            if is_scalar(other):  # of which numpy's float64 is a float
-                other = other.item()
-            elif not isinstance(other, (Tensor, int, float, complex)):
-                return NotImplemented
-        if not reflected:
-            return call_operator(qualified, (self, other))
-        if name in COMMUTE:
-            return self._operator(name, other)
-        return REFLECTED[name](self, other)
-
-    return method
-
-
-def _in_place(name: str) -> Callable[..., Any]:
-    def method(self: Any, other: Any) -> Any:
-        return self._operator(name + "_", other)
-
-    return method
-
-
-COMMUTE = {"add", "mul", "__and__", "__or__", "__xor__"}
-REFLECTED = {
-    "sub": lambda x, other: x._operator("rsub", other),
-    "div": lambda x, other: x._operator("reciprocal")._operator("mul", other),
-    "pow": lambda x, other: _call("aten::pow", other, x),
-    "floor_divide": lambda x, other: _call("aten::floor_divide", _full_like(x, other), x),
-    "remainder": lambda x, other: _call("aten::remainder", other, x),
-    "__lshift__": lambda x, other: _call("aten::bitwise_left_shift", other, x),
-    "__rshift__": lambda x, other: _call("aten::bitwise_right_shift", other, x),
-    "matmul": lambda x, other: _call("aten::matmul", other, x),
-}
-"""How to compute `number OP tensor`."""
-
-
-def _call(name: str, *args: Any) -> Any:
-    return call_operator(name, args)
-
-
-def _call_first(name: str, args: tuple[Any, ...]) -> Any:
-    """The first call of an operator: operators import this module."""
-    global call_operator
-    from .ops.calling.functions import call
-
-    call_operator = call
-    return call(name, args)
-
-
-call_operator: Callable[[str, tuple[Any, ...]], Any] = _call_first
-
-
-def _full_like(x: Tensor, value: Any) -> Tensor:
-    return (
-        _call("aten::full_like", x, value)
-        if x.dtype.kind != "b"
-        else _call("aten::scalar_tensor", value)
-    )
-
-
-for _magic, _name in {
-    "add": "add",
-    "sub": "sub",
-    "mul": "mul",
-    "truediv": "div",
-    "pow": "pow",
-    "floordiv": "floor_divide",
-    "mod": "remainder",
-    "and": "__and__",
-    "or": "__or__",
-    "xor": "__xor__",
-    "lshift": "__lshift__",
-    "rshift": "__rshift__",
-    "matmul": "matmul",
-}.items():
-    setattr(Tensor, f"__{_magic}__", _binary(_name))
-    setattr(Tensor, f"__r{_magic}__", _binary(_name, reflected=True))
-    if _magic in ("add", "sub", "mul", "truediv", "floordiv", "mod", "pow"):
-        setattr(Tensor, f"__i{_magic}__", _in_place(_name))
-for _magic in ("eq", "ne", "lt", "le", "gt", "ge"):
-    setattr(Tensor, f"__{_magic}__", _binary(_magic))
-for _m, _name in {"neg": "neg", "pos": "positive", "abs": "abs", "invert": "bitwise_not"}.items():
-    setattr(Tensor, f"__{_m}__", lambda self, _n=_name: self._operator(_n))
-for _old, _name in {
-    "div": "truediv",
-    "rdiv": "rtruediv",
-    "idiv": "itruediv",
-    "long": "int",
-    "nonzero": "bool",
-}.items():
-    setattr(Tensor, f"__{_old}__", getattr(Tensor, f"__{_name}__"))
-for _magic in ("and", "or", "xor", "lshift", "rshift"):
-    setattr(
-        Tensor, f"__i{_magic}__", lambda self, other, _n=f"__i{_magic}__": self._operator(_n, other)
-    )
+define_operators(Tensor)
 
 
 class _Derived:

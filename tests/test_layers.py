@@ -53,6 +53,7 @@ LAYERS = (
         "tensors",
         "tensor_memory",
         "tensor_members",
+        "tensor_operators",
         "layouts",
         "storages",
         "objects",
@@ -171,7 +172,9 @@ ROUND = {
     ),
     ("scriptlang.irtext", "scriptlang.irparse"): "what prints graphs has the call that reads them",
     ("scriptlang.tensors", "scriptlang.printing"): "a tensor prints itself",
-    ("scriptlang.tensors", "scriptlang.ops.calling.functions"): "methods of tensors are operators",
+    ("scriptlang.tensor_operators", "scriptlang.ops.calling.functions"): (
+        "operators of tensors are those of the table"
+    ),
     ("scriptlang.tensors", "scriptlang.ops.calling.indexing"): "so is indexing",
     ("scriptlang.tensors", "scriptlang.ops.calling.options"): "they take dtypes in all spellings",
     ("scriptlang.tensors", "scriptlang.ops.calling.tensor_methods"): (

@@ -136,7 +136,8 @@ class Taking {
   explicit Taking(bool is_recorded) : is_recorded_(is_recorded) {}
 
   // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "D" device,
-  // "m" memory format, "I" ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does not fit, or its derivative may be wanted.
+  // "m" memory format, "I" ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does
+  // not fit, or its derivative may be wanted.
   bool take(const Place& place, nb::handle value, Value* to) {
     PyObject* p = value.ptr();
     if (p == Py_None) return place.is_optional;

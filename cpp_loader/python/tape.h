@@ -101,8 +101,8 @@ nb::list edges_of(nb::list tensors);
 bool go_back(nb::object walk, nb::list roots, nb::list grads, bool keeps, bool records);
 
 // The classes and functions of the package that the tape uses: the classes Node, RuleNode,
-// AccumulateGrad, CopySlices, Lists, State, Saved and Shape; the iterator of the nodes' numbers; the
-// mode of the thread; and functions: edge_of, read, keep, size_of, fitted, check_time.
+// AccumulateGrad, CopySlices, Lists, State, Saved and Shape; the iterator of the nodes' numbers;
+// the mode of the thread; and functions: edge_of, read, keep, size_of, fitted, check_time.
 void watch_tape(nb::dict known);
 void clear_tape();
 
