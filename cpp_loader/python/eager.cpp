@@ -133,7 +133,7 @@ bool take_int(PyObject* p, Value* to) {
 // One call: converts its values.
 class Taking {
  public:
-  explicit Taking(bool is_recorded) : is_recorded_(is_recorded) {}
+  Taking(const Kernel& kernel, bool is_recorded) : kernel_(kernel), is_recorded_(is_recorded) {}
 
   // kinds: "T" Tensor, "i" int, "f" float, "b" bool, "s" str, "n" number, "d" dtype, "D" device,
   // "m" memory format, "I" ints, "X" Tensors, "Y" Tensors or None. Returns false if the value does
@@ -205,7 +205,7 @@ class Taking {
   bool take_tensor(nb::handle value, Value* to) {
     if (!is_strided(value)) return false;
     if (is_recorded_ && may_need_gradient(value)) return false;
-    *to = tensor_of(value, convert_, passed_);
+    *to = tensor_of(kernel_, value, convert_, passed_);
     return true;
   }
 
@@ -236,6 +236,7 @@ class Taking {
     return true;
   }
 
+  const Kernel& kernel_;
   bool is_recorded_;
   ToNative convert_;
   Passed passed_;
@@ -352,7 +353,7 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
     return nullptr;
   }
   const Kernel& kernel = *reinterpret_cast<Kernel*>(choice.kernel.ptr());
-  Taking taking(is_noted && !recipe && !has_body && (grad_enabled || has_tangents()));
+  Taking taking(kernel, is_noted && !recipe && !has_body && (grad_enabled || has_tangents()));
   Value values[kMostArguments];
   nb::handle given[kMostArguments];
   size_t count = 0;

@@ -22,17 +22,15 @@ bool is_strided(nb::handle value) {
   return told.is(nb::bool_(false));
 }
 
-Tensor tensor_of(nb::handle value, ToNative& convert, Passed& passed) {
+Tensor tensor_of(const Kernel& kernel, nb::handle value, ToNative& convert, Passed& passed) {
   convert.note(nullptr);  // only tensors in lists have to be kept
   Tensor made = convert.tensor(value);
-  if (!shares_memory(made, value)) raise(ErrorKind::TypeError, "its memory must not be written");
-  passed.add_argument(value.ptr(), made.impl());
+  if (shares_memory(made, value)) {
+    passed.add_argument(value.ptr(), made.impl());
+  } else if (kernel.may_alias) {
+    raise(ErrorKind::TypeError, "its memory must not be written");
+  }
   return made;
-}
-
-static void warn(const char* text, size_t size, void*) {
-  with_python(
-      [message = std::string(text, size)] { PyErr_WarnEx(PyExc_UserWarning, message.c_str(), 1); });
 }
 
 nb::object results_of(const Kernel& kernel, Value* values, size_t count, const Passed& passed) {
@@ -45,7 +43,6 @@ nb::object results_of(const Kernel& kernel, Value* values, size_t count, const P
   context.threads = kernels::thread_count();
   context.grad_enabled = grad_enabled;
   context.generator = &default_generator();
-  context.warn = warn;
   Value results[kMostResults];
   // Kernels may use again what they alone hold; the tensors of the call are needed after it.
   Value held[kMostArguments];
@@ -56,7 +53,6 @@ nb::object results_of(const Kernel& kernel, Value* values, size_t count, const P
     WithoutPython released;
     kernel.entry->run(context, Args(values, int(count)), results);
   }
-  if (PyErr_Occurred()) throw nb::python_error();  // a warning that is an error
   ToPython convert;
   convert.know(&passed);
   if (kernel.count == 0) return nb::none();
@@ -95,7 +91,7 @@ nb::object run(const Kernel& kernel, PyObject* arguments) {
   for (size_t k = 0; k < count; ++k) {
     PyObject* argument = PyTuple_GET_ITEM(arguments, Py_ssize_t(k));
     if (is_strided(argument)) {
-      values[k] = tensor_of(argument, convert, passed);
+      values[k] = tensor_of(kernel, argument, convert, passed);
     } else {
       if (is_a(argument, known().tensor)) raise(ErrorKind::TypeError, "a tensor without strides");
       convert.note(&passed);
@@ -120,13 +116,14 @@ PyObject* call_kernel(PyObject* self, PyObject* arguments, PyObject*) {
   return result ? result : ask_python(kernel, arguments);
 }
 
-// Kernel(operator, qualified name, named=None)
+// Kernel(operator, qualified name, named=None, may_alias=True)
 PyObject* new_kernel(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
-  static const char* names[] = {"operator", "name", "named", nullptr};
+  static const char* names[] = {"operator", "name", "named", "may_alias", nullptr};
   PyObject *op, *named = Py_None;
   const char* name;
-  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|O", const_cast<char**>(names), &op, &name,
-                                   &named)) {
+  int may_alias = 1;
+  if (!PyArg_ParseTupleAndKeywords(args, kwargs, "Os|Op", const_cast<char**>(names), &op, &name,
+                                   &named, &may_alias)) {
     return nullptr;
   }
   return guarded([&]() -> PyObject* {
@@ -143,6 +140,7 @@ PyObject* new_kernel(PyTypeObject* type, PyObject* args, PyObject* kwargs) {
     kernel.op = nb::borrow(op).release().ptr();
     kernel.named = nb::borrow(named).release().ptr();
     kernel.count = schema.returns.size();
+    kernel.may_alias = may_alias != 0;
     return made;
   });
 }
@@ -171,9 +169,10 @@ void deallocate_kernel(PyObject* self) {
 }
 
 PyType_Slot kernel_slots[] = {
-    {Py_tp_doc, const_cast<char*>("Kernel(operator, name, named=None)\n\nAn operator of the "
-                                  "native engine, called with all its arguments.\nWhat it refuses "
-                                  "is for the `kernel` of `operator`.")},
+    {Py_tp_doc,
+     const_cast<char*>("Kernel(operator, name, named=None, may_alias=True)\n\nAn operator of the "
+                       "native engine, called with all its arguments.\nWhat it refuses "
+                       "is for the `kernel` of `operator`.")},
     {Py_tp_new, reinterpret_cast<void*>(&new_kernel)},
     {Py_tp_call, reinterpret_cast<void*>(&call_kernel)},
     {Py_tp_traverse, reinterpret_cast<void*>(&traverse_kernel)},

@@ -30,6 +30,7 @@ struct Kernel {
   PyObject* op;     // the Operator of the package; its `kernel` runs what this one refuses
   PyObject* named;  // makes the named tuple of several results; None for a tuple
   size_t count;     // how many results there are
+  bool may_alias;   // whether it may write an argument, or give a tensor on the memory of one
 };
 
 constexpr size_t kMostArguments = 24, kMostResults = 8;
@@ -46,8 +47,9 @@ nb::object named_results(const Kernel& kernel, nb::object results);
 // Whether a value is a Tensor that has sizes and strides, as nested ones have not.
 bool is_strided(nb::handle value);
 
-// An argument. Raises TypeError where the engine would have to copy the memory.
-Tensor tensor_of(nb::handle value, ToNative& convert, Passed& passed);
+// An argument. Memory that must not be written has been copied: raises TypeError where it must not
+// be.
+Tensor tensor_of(const Kernel& kernel, nb::handle value, ToNative& convert, Passed& passed);
 
 // Whether the current exception is one for which the Python engine is asked: not an interrupt.
 bool may_ask_again();

@@ -71,7 +71,7 @@ def native_kernel(op: Operator) -> Any:
 def find_kernel(op: Operator) -> Any:
     named: Any = op.named_returns
     try:
-        return engine[0].Kernel(op, op.qualified_name, named and named._make)
+        return engine[0].Kernel(op, op.qualified_name, named and named._make, op.may_alias)
     except Exception:  # the engine's NativeError: it was built without the operator
         return None
 

@@ -10,6 +10,7 @@ from types import FunctionType
 from typing import Any
 
 from ... import types as T
+from ...building import alone
 from ...tensors import Tensor
 from ..calling.current import mode
 from . import helpers
@@ -95,6 +96,7 @@ def asks_shape(name: ast.Name, parent: ast.AST, namespace: dict[str, Any]) -> bo
     )
 
 
+@alone
 def shape_parameters(function: FunctionType) -> frozenset[int]:
     """The indices of the arguments of which a helper only uses shape and type."""
     found = _shapes.get(function)
