@@ -21,6 +21,7 @@ from scriptlang.ir import Function, Graph, Value
 from scriptlang.objects import Device, ScriptObject
 from scriptlang.ops import table
 from scriptlang.ops.calling import dispatch
+from scriptlang.ops.calling.kernels import kernel_of
 from scriptlang.schema import Argument
 from scriptlang.source import Source, Span
 from scriptlang.tensors import Size, Tensor
@@ -202,8 +203,7 @@ class Tracer:
         span = self.span()
         arguments = op.schema.arguments
         inputs = [self.value(v, a.type, span) for v, a in zip(values, arguments)]
-        kernel: Any = op.kernel
-        result = self.run(lambda: kernel(*map(plain, values)))
+        result = self.run(lambda: kernel_of(op)(*map(plain, values)))
         returns = tuple(
             _result_type(r, v)
             for r, v in zip(op.schema.returns, result if len(op.schema.returns) > 1 else (result,))

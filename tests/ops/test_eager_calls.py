@@ -141,7 +141,8 @@ def test_kinds_of_values_do_not_mix():
         assert torch.sum(x, dim=0, keepdim=True).shape == (1,) and x.sum().shape == ()
         assert torch.zeros(2, 3).shape == torch.zeros((2, 3)).shape == torch.zeros([2, 3]).shape
         assert torch.zeros(2, dtype=torch.int64).dtype is torch.int64
-        assert torch.zeros(2, device="cpu").shape == torch.zeros(2, device=torch.device("cpu")).shape
+        for device in ("cpu", torch.device("cpu")):
+            assert torch.zeros(2, device=device).shape == (2,)
         assert x.to(torch.float64).dtype is torch.float64 and x.to(x).dtype is torch.float32
         assert x[torch.tensor([1, 0])].tolist() == [3, 2] and x[[True, False]].tolist() == [2]
         assert torch.max(x, 0).indices.item() == 1 and torch.max(x).item() == 3
