@@ -45,11 +45,19 @@ def pytest_addoption(parser):
         help="the extension module to test in place of the checkout's "
         "own (see tests/native_build.py)",
     )
+    parser.addoption(
+        "--without-native",
+        action="store_true",
+        help="test as where the extension module was not built: numpy's kernels run all calls; "
+        "tests that ask for the native engine by name fail",
+    )
 
 
 def pytest_configure(config):
     if config.getoption("--native"):
         native_build.use(os.path.abspath(config.getoption("--native")))
+    if config.getoption("--without-native"):
+        sys.modules["scriptlang.interpreter._native"] = None
 
 
 def leaves_out_oracle(config) -> bool:

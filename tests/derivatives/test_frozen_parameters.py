@@ -69,7 +69,7 @@ def test_who_has_one_parameter_gets_all_gradients(engine):
     assert program.b.grad.tolist() == [2.0] * 3
 
 
-def test_frozen_leaves_elsewhere_take_no_time():
+def test_native_programs_do_not_look_at_frozen_leaves_elsewhere():
     module = sl.script(nn.Linear(2, 2), engine="native")
     assert list(module.parameters())
     others = [sl.ones(2, requires_grad=True) for _ in range(3)]

@@ -60,7 +60,7 @@ class Recurrent(nn.Module):
 
 
 @pytest.mark.parametrize("cls", [nn.LSTM, nn.GRU, nn.RNN])
-def test_weights_that_lie_in_a_list_too_get_gradients(cls):
+def test_native_weights_that_lie_in_a_list_too_get_gradients(cls):
     """The native engine made two tensors of a weight that is an attribute and in a list."""
     layer = cls(3, 4, 2, bidirectional=True, dropout=0.2)
     names = [f"self.layer.{name}" for name, _ in layer.named_parameters()]

@@ -7,12 +7,15 @@ import zipfile
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 from scriptlang.interpreter.gradients import STRAIGHT
 
 import scriptlang as sl
 from benchmarks import training as nets
 from scriptlang import nn, optim
 from scriptlang.ir import OPTIMIZED
+
+pytestmark = pytest.mark.skipif("native" not in available(), reason="the engine is not built")
 
 ENGINES = ["python", "native"]
 
