@@ -340,9 +340,9 @@ NB_MODULE(_native, m) {
         "Tell the tape the classes and functions of the package by their names; see tape.h.");
   m.def("edges_of", &edges_of, nb::arg("tensors"),
         "The edges that gradients of tensors flow along; None for one that requires none.");
-  m.def("go_back", &go_back, nb::arg("walk"), nb::arg("roots"), nb::arg("grads"), nb::arg("keeps"),
-        nb::arg("records"),
-        "Make a backward pass to all leaves; False, before anything is done, if it takes more.");
+  m.def("go_back", &go_back, nb::arg("walk"), nb::arg("roots"), nb::arg("grads"),
+        nb::arg("inputs").none(),
+        "Make a backward pass; False, before anything is done, if it takes more.");
   nb::class_<Recipe>(m, "Recipe", "How calls of an operator are recorded, and go back.")
       .def(nb::init<nb::object, nb::object, std::vector<int>, std::vector<int>, int, int, bool,
                     nb::list>(),

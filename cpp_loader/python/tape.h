@@ -95,10 +95,12 @@ class RecordedCall {
 // For each tensor, the edge that a gradient of it flows along; None if it requires none.
 nb::list edges_of(nb::list tensors);
 
-// Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients, to all
-// leaves. keeps: nodes keep what they have saved; records: what the pass computes is recorded.
-// Returns false, before it does anything, if a node is in the graph for which that is not enough.
-bool go_back(nb::object walk, nb::list roots, nb::list grads, bool keeps, bool records);
+// Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients. inputs: a
+// dict of the nodes that are asked for, with the numbers of their outputs; None for all leaves.
+// Gradients of leaves among them are added to their `grad`, if the walk accumulates, and captured
+// by the walk otherwise. Returns false, before it does anything, if a node is in the graph that it
+// does not know.
+bool go_back(nb::object walk, nb::list roots, nb::list grads, nb::object inputs);
 
 // The classes and functions of the package that the tape uses: the classes Node, RuleNode,
 // AccumulateGrad, CopySlices, Lists, State, Saved and Shape; the iterator of the nodes' numbers;

@@ -39,7 +39,7 @@ struct Tape {
              is_bare = interned("is_bare"), function = interned("function"),
              recipe = interned("recipe"), hook = interned("hook"),
              hook_before = interned("hook_before"), take = interned("take"),
-             apply = interned("apply"), turn = interned("turn"),
+             capture = interned("capture"), apply = interned("apply"), turn = interned("turn"),
              zero = nb::steal(PyLong_FromLong(0)), one = nb::steal(PyLong_FromLong(1)),
              // AccumulateGrad runs before all others: it has the highest number
       highest = nb::steal(PyLong_FromLongLong(1LL << 62)), no_edges = nb::steal(PyTuple_New(0));

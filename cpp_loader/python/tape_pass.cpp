@@ -35,7 +35,13 @@ bool is_row_major(nb::handle tensor) {
 
 class Pass {
  public:
-  Pass(nb::object walk, bool keeps, bool records) : walk_(walk), keeps_(keeps), records_(records) {}
+  // Reads what the pass shall be of the attributes of its Walk.
+  Pass(nb::object walk, nb::object inputs)
+      : walk_(walk),
+        inputs_(inputs),
+        keeps_(nb::cast<bool>(walk.attr("keeps"))),
+        records_(nb::cast<bool>(walk.attr("records"))),
+        accumulates_(nb::cast<bool>(walk.attr("accumulates"))) {}
 
   // Finds all nodes, and counts the edges that lead to each. Returns false if this class does not
   // know one of them.
@@ -55,9 +61,12 @@ class Pass {
         nb::object target(edge[0]);
         if (!add(target, &fresh)) return false;
         if (fresh) pending.push_back(fresh);
-        ++entries_.find(target.ptr())->second.waiting;
+        Entry& found = entry_of(target);
+        ++found.waiting;
+        if (!inputs_.is_none()) found.sources.push_back(source);
       }
     }
+    if (!inputs_.is_none()) find_useful();
     return true;
   }
 
@@ -89,7 +98,9 @@ class Pass {
     nb::object node;
     int64_t number = 0, waiting = 0;
     bool is_pushed = false;
+    bool is_input = false, is_useful = false;  // only with inputs: on the way to one
     std::vector<nb::object> grads;
+    std::vector<Entry*> sources;  // only with inputs: the nodes whose edges lead here
   };
   struct Ready {
     int64_t number, pushed;
@@ -102,6 +113,34 @@ class Pass {
 
   static nb::object edges_of(nb::handle node) { return held(tape->n_edges.get(node)); }
   static bool is_leaf(nb::handle node) { return node.type().is(tape->leaf_node); }
+
+  bool is_wanted(const Entry& entry) const {
+    return inputs_.is_none() || entry.is_useful || entry.is_input;
+  }
+
+  // The nodes from which an input is reached over at least one edge. Python is told, for nodes that
+  // it runs.
+  void find_useful() {
+    std::vector<Entry*> pending;
+    for (auto [node, numbers] : nb::borrow<nb::dict>(inputs_)) {
+      auto found = entries_.find(node.ptr());
+      if (found == entries_.end()) continue;
+      found->second.is_input = true;
+      pending.push_back(&found->second);
+    }
+    nb::set useful;
+    while (!pending.empty()) {
+      Entry* target = pending.back();
+      pending.pop_back();
+      for (Entry* source : target->sources) {
+        if (source->is_useful) continue;
+        source->is_useful = true;
+        useful.add(source->node);
+        pending.push_back(source);
+      }
+    }
+    walk_.attr("useful") = useful;
+  }
 
   // fresh: the entry if it is a new one.
   bool add(nb::object node, Entry** fresh) {
@@ -146,15 +185,25 @@ class Pass {
       grads.append(grad.is_valid() ? std::move(grad) : nb::none());
     }
     entry.grads.clear();
-    if (is_leaf(node)) {
+    bool runs = inputs_.is_none() || entry.is_useful;
+    if (entry.is_input && accumulates_) {
+      runs = true;
+    } else if (entry.is_input && runs) {
+      call_method(walk_, t.capture, node, grads);  // before hooks, as in PyTorch
+    }
+    if (is_leaf(node) && runs) {
       take(node, grads);
       return;
     }
-    if (is_filled(t.n_tensor_hooks, node) || is_filled(t.n_kept, node)) {
-      call_method(walk_, t.hook, node, grads);
+    if (runs || entry.is_input) run_hooks(node, grads);
+    nb::object made = nb::make_tuple();
+    if (runs) {
+      if (is_filled(t.n_before, node)) call_method(walk_, t.hook_before, node, grads);
+      made = applied(node, grads, any);
+    } else if (entry.is_input) {
+      call_method(walk_, t.capture, node, grads);
+      if (is_leaf(node)) return;
     }
-    if (is_filled(t.n_before, node)) call_method(walk_, t.hook_before, node, grads);
-    nb::object made = applied(node, grads, any);
     const nb::object edges = edges_of(node);
     const size_t count = nb::len(made);
     size_t k = 0;
@@ -164,9 +213,24 @@ class Pass {
       Entry& target = entry_of(edge[0]);
       if (at < count) {
         nb::object grad(made[at]);
-        if (!grad.is_none()) receive(target, nb::cast<size_t>(edge[1]), std::move(grad));
+        if (!grad.is_none() && is_wanted(target)) {
+          receive(target, nb::cast<size_t>(edge[1]), std::move(grad));
+        }
       }
       if (--target.waiting == 0) push(&target);
+    }
+  }
+
+  // Calls the hooks of a node's output tensors.
+  void run_hooks(nb::handle node, nb::list grads) {
+    const Tape& t = *tape;
+    if (is_leaf(node)) {
+      nb::object state = state_of(held(t.l_variable.get(node)));
+      if (state.is_valid() && is_filled(t.s_hooks, state)) {
+        call_method(walk_, t.hook, node, grads);
+      }
+    } else if (is_filled(t.n_tensor_hooks, node) || is_filled(t.n_kept, node)) {
+      call_method(walk_, t.hook, node, grads);
     }
   }
 
@@ -180,7 +244,9 @@ class Pass {
     nb::object recipe = get(nb::object(held(t.n_plan.get(node))), t.recipe);
     if (recipe.is_none()) return call_method(walk_, t.apply, node, grads);
     nb::list wanted;
-    for (nb::handle edge : edges_of(node)) wanted.append(nb::bool_(!edge.is_none()));
+    for (nb::handle edge : edges_of(node)) {
+      wanted.append(nb::bool_(!edge.is_none() && is_wanted(entry_of(edge[0]))));
+    }
     nb::list made = nb::inst_ptr<Recipe>(recipe)->apply(node, grads, wanted);
     if (!keeps_) release(node);
     return made;
@@ -211,11 +277,9 @@ class Pass {
     const Tape& t = *tape;
     const Names& n = known();
     nb::object leaf = held(t.l_variable.get(node));
-    nb::object state = state_of(leaf);
-    if (state.is_valid() && is_filled(t.s_hooks, state)) {
-      call_method(walk_, t.hook, node, grads);
-    }
+    run_hooks(node, grads);
     if (is_filled(t.n_before, node)) call_method(walk_, t.hook_before, node, grads);
+    nb::object state = state_of(leaf);
 #if !defined(NB_FREE_THREADED)  // where there is a GIL, nobody else has a turn meanwhile
     PyObject* grad = PyList_GET_ITEM(grads.ptr(), 0);
     if (!records_ && grad != Py_None && state.is_valid() && t.s_grad.is(state, Py_None) &&
@@ -230,8 +294,8 @@ class Pass {
     call_method(walk_, t.take, node, grads);
   }
 
-  nb::object walk_;
-  bool keeps_, records_;
+  nb::object walk_, inputs_;
+  bool keeps_, records_, accumulates_;
   std::unordered_map<PyObject*, Entry> entries_;
   std::priority_queue<Ready> heap_;
   int64_t pushed_ = 0;
@@ -239,9 +303,9 @@ class Pass {
 
 }  // namespace
 
-bool go_back(nb::object walk, nb::list roots, nb::list grads, bool keeps, bool records) {
+bool go_back(nb::object walk, nb::list roots, nb::list grads, nb::object inputs) {
   if (!tape) return false;
-  Pass pass(walk, keeps, records);
+  Pass pass(walk, inputs);
   if (!pass.find(roots)) return false;
   pass.start(roots, grads);
   pass.run();

@@ -170,10 +170,10 @@ class Walk:
 
     def is_gone(self) -> bool:
         """Whether the native engine has made the pass."""
-        if not engine or self.useful is not None or mode.anomaly is not None:
+        if not engine or mode.anomaly is not None:
             return False
-        roots, grads = list(self.roots), list(self.grads)
-        return bool(engine[0].go_back(self, roots, grads, self.keeps, self.records))
+        inputs = None if self.useful is None else self.inputs
+        return bool(engine[0].go_back(self, list(self.roots), list(self.grads), inputs))
 
     def step(self, node: Node) -> None:
         """Run one node, and pass its gradients on to the next ones."""
