@@ -7,13 +7,11 @@ from __future__ import annotations
 
 import os
 import warnings
-from contextlib import suppress
 from functools import cache
 from types import ModuleType
-from typing import Any
 
 from .. import _checkout, allocations
-from ..ops.calling.current import calls, creators, engine, followers, marks, mode, tells, turns
+from ..ops.calling.current import calls, engine, followers, marks, mode, tells, turns
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -32,7 +30,6 @@ def load() -> tuple[ModuleType | None, str]:
         return None, f"its extension module does not load ({e})"
     default_generator.native = allocations.native = _native
     tells[:] = [_native.set_grad_enabled]
-    creators[:] = [create]
     followers[:] = [_native.follow]
     turns[:] = [_native.set_eager_mode]
     engine[:] = [_native]
@@ -41,18 +38,6 @@ def load() -> tuple[ModuleType | None, str]:
     mode.turn(mode.enabled)
     mode.tell()
     return _native, ""
-
-
-def create(name: str, values: list[Any]) -> Any:
-    """The tensor that an operator makes of numbers; None where the engine refuses them: the caller
-    asks the Python engine then, which tells why."""
-    native, _ = load()
-    assert native is not None
-    if default_generator.is_ahead:
-        default_generator.hand_over()
-    with suppress(Exception):
-        return native.create(name, values)
-    return None
 
 
 def reason() -> str:

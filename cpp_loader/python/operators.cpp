@@ -133,15 +133,6 @@ nb::tuple call_operator(const std::string& name, nb::list arguments) {
   return nb::tuple(given);
 }
 
-// The tensor that an operator of the library makes of numbers, lists of numbers and a dtype.
-nb::object create(const std::string& name, nb::list arguments) {
-  const OpEntry* entry = find_op(name);
-  if (!entry || schema_of(*entry).arguments.size() != arguments.size()) {
-    raise(ErrorKind::ValueError, "no operator ", name, " takes ", arguments.size(), " arguments");
-  }
-  return ToPython()(results_of(*entry, arguments, 1)[0]);
-}
-
 // Opens a plug-in. Returns (status, message); status 0 means success.
 std::pair<int, std::string> load_library(const std::string& path) {
   sl_error* error = nullptr;
@@ -161,8 +152,6 @@ void bind_operators(nb::module_& m) {
         "The schemas of all operators that were registered, in order.");
   m.def("call_operator", &call_operator, nb::arg("name"), nb::arg("arguments"),
         "The results of an operator that was registered.");
-  m.def("create", &create, nb::arg("name"), nb::arg("arguments"),
-        "The tensor that an operator makes of numbers, lists of numbers and a dtype's code.");
   m.def("load_library", &load_library, nb::arg("path"),
         "Open a plug-in: (status of the C interface, message).");
 }

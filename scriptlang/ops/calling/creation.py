@@ -1,17 +1,12 @@
-"""Creation functions: in Python they also take `requires_grad`, which no schema has.
-
-As long as numpy is not loaded, the native engine makes the tensors, with the same elements: to
-import numpy takes longer than to load a model and to call it once.
-"""
+"""Creation functions: in Python they also take `requires_grad`, which no schema has."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ...tensors import Tensor
 from .. import table
-from .current import calls, creators
 
 
 def makes_tensors(name: str) -> bool:
@@ -44,29 +39,15 @@ def requiring(made: Tensor) -> Tensor:
     return made
 
 
-def natively(name: str, values: Sequence[Any]) -> Tensor | None:
-    """The tensor that an operator makes of numbers, if the native engine shall make it, else None.
-
-    For a process that has not loaded numpy. Where the engine fails, the Python engine tells why.
-    """
-    if (
-        not creators
-        or calls.tracer is not None
-        or not getattr(calls.recorder, "is_waiting", calls.recorder is None)
-        or any(isinstance(value, Tensor) for value in values)
-    ):
-        return None
-    return creators[0](name, list(values))
-
-
-def is_regular(data: Any) -> bool:
-    """Whether data is a number, or lists of numbers of one type."""
+def is_regular(data: Any, most: float) -> bool:
+    """Whether data is a number, or lists of numbers of one type, at most so many values."""
     kinds: set[type] = set()
     left = [data]
-    while left:
+    while left and most >= 0:
         value = left.pop()
         if type(value) is list:
             left += value
+            most -= len(value)
         else:
             kinds.add(type(value))
-    return len(kinds) == 1 and kinds <= {bool, int, float}
+    return not left and len(kinds) == 1 and kinds <= {bool, int, float}

@@ -163,10 +163,6 @@ engine's Recipe, or by the body that calls recorded operators."""
 marks: list[Callable[[Any], Any]] = []
 """The function that makes a tensor one of inference mode, once that was entered."""
 
-creators: list[Callable[[str, list[Any]], Any]] = []
-"""The native engine's function that makes the tensor of an operator, once it is loaded."""
-
-
 shown: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """By their ids, the tensors that stand for one in an object of the native engine: Python got them
 from it, or it has taken them over."""

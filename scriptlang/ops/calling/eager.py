@@ -8,6 +8,7 @@ definitions.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from ... import dtypes
@@ -15,9 +16,11 @@ from ...lazy_numpy import is_loaded as numpy_is_loaded
 from ...lazy_numpy import np
 from ...tensors import Size, Tensor
 from ...tensors import as_tensor as shared_tensor
+from .. import table
 from . import current, functions, options
-from .creation import is_regular, natively, requiring
+from .creation import is_regular, requiring
 from .dispatch import call
+from .kernels import kernel_of
 
 
 def of_tensors(name: str) -> Callable[..., Any]:
@@ -165,11 +168,12 @@ def tensor(
     """A new tensor from a number, nested lists, an array, or another tensor."""
     place(device)
     code = None if dtype is None else chosen_dtype("tensor", dtype).code
-    made = None
-    if not numpy_is_loaded() and is_regular(data):
-        overload = "" if isinstance(data, list) else f".{type(data).__name__}"
-        made = natively(f"aten::tensor{overload}", (data, code, None, False))
-    if made is None:
+    # To import numpy takes longer than to load a model and to call it once; for many numbers, it is
+    # fast once it is there.
+    if is_regular(data, 64 if numpy_is_loaded() else inf):
+        op: Any = table.find("aten::tensor", "" if isinstance(data, list) else type(data).__name__)
+        made = kernel_of(op)(data, code, None, False)
+    else:
         from ..families.create import from_list
 
         given = None if isinstance(data, (list, tuple)) else shared_tensor(data)

@@ -104,7 +104,7 @@ COMPARISONS = ("aten::allclose", "aten::equal")
 def is_simple(type: T.Type) -> bool:
     """Whether values of the type are tensors, numbers, strings, or lists of them."""
     parts = T.without_none(type).walk()
-    return all(t in SIMPLE or isinstance(t, (T.OptionalType, T.ListType)) for t in parts)
+    return all(t in SIMPLE or isinstance(t, (T.OptionalType, T.ListType, T.VarType)) for t in parts)
 
 
 SIMPLE = {T.TENSOR, T.NUMBER, T.INT, T.FLOAT, T.BOOL, T.STR, T.DEVICE, T.COMPLEX, T.GENERATOR}
