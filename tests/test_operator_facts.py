@@ -30,8 +30,8 @@ ALLOWED = {
         frontend/values/simple.py:METHOD_SPELLINGS frontend/values/simple.py:TENSOR_PROPERTIES
         frontend/tracing/traced_number.py:OPERATORS frontend/tracing/traced_symbol.py:RECORDED
         frontend/values/value_types.py:NUMBERED frontend/values/variadic.py:KEYWORD_METHODS
-        scriptlang/tensors.py:(_magic,_name) scriptlang/tensors.py:COMMUTE
-        scriptlang/tensors.py:REFLECTED scriptlang/tensors.py:_magic""",
+        scriptlang/tensor_operators.py:BINARY scriptlang/tensor_operators.py:COMMUTE
+        scriptlang/tensor_operators.py:REFLECTED scriptlang/tensor_operators.py:UNARY""",
     "what profiles count and leave out, which nothing that runs asks for": """
         scriptlang/observing/observer.py:CHEAP scriptlang/observing/work.py:RULES""",
     "what is drawn, and in which colours": """

@@ -95,8 +95,8 @@ class RecordedCall {
 // For each tensor, the edge that a gradient of it flows along; None if it requires none.
 nb::list edges_of(nb::list tensors);
 
-// Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients. inputs: a
-// dict of the nodes that are asked for, with the numbers of their outputs; None for all leaves.
+// Makes the backward pass `walk` (a Walk of walk.py) from its roots, with their gradients. inputs:
+// a dict of the nodes that are asked for, with the numbers of their outputs; None for all leaves.
 // Gradients of leaves among them are added to their `grad`, if the walk accumulates, and captured
 // by the walk otherwise. Returns false, before it does anything, if a node is in the graph that it
 // does not know.
