@@ -206,11 +206,20 @@ SL_INLINE V expm1_within(V x) {
   return power * expm1_reduced(e.r) + (power - 1.0f);
 }
 
-// tanh(t) = (e^2t - 1) / (e^2t + 1); beyond 10 it is 1 in float.
+// x times a quotient of polynomials of x^2, whose error is below 3e-7 of the result; beyond 9 it is 1
+// in float. The coefficients were fitted for the least relative error from 0 to 9.
 template <class V>
 SL_INLINE V tanh_f32(V x) {
-  V y = expm1_within(at_most(absolute(x), all_lanes<V>(10.0f)) * 2.0f);
-  return with_sign(y / (y + 2.0f), x);
+  const V t = limited(x, -9.0f, 9.0f), square = t * t;
+  V p = square * 1.3354684e-08f + 2.06090990e-05f;
+  p = p * square + 3.49558913e-03f;
+  p = p * square + 1.33810267e-01f;
+  p = p * square + 1.0f;
+  V q = square * 7.7765679e-07f + 3.28563649e-04f;
+  q = q * square + 2.58769859e-02f;
+  q = q * square + 4.67143416e-01f;
+  q = q * square + 1.0f;
+  return limited(t * p / q, -1.0f, 1.0f);
 }
 
 // erf(t) = 1 - e^q with q = log(erfc(t)), a polynomial; beyond 3.93 it is 1 in float.
