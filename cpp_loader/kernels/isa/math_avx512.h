@@ -128,7 +128,41 @@ SL_INLINE F16 expm1_512(F16 x) {
   return _mm512_mask_mov_ps(y, zero, x);
 }
 
-SL_INLINE F16 tanh_512(F16 x) { return (F16)tanh_f32((Vector<float>)x); }
+// tanh(t) = g / (2 - g) with g = 1 - e^-2t. An error of n units in the last place of 2t causes one
+// of n / 2^n units in tanh. The tables hold 2^(-j/16), and minus half of their rounding errors.
+alignas(64) constexpr float kFallingPowers[16] = {
+    1.0f,         0.957603276f, 0.917004049f, 0.878126085f, 0.840896428f, 0.805245161f,
+    0.771105409f, 0.738413095f, 0.707106769f, 0.677127779f, 0.648419797f, 0.620928884f,
+    0.594603539f, 0.56939429f,  0.545253873f, 0.522136867f};
+alignas(64) constexpr float kFallingRest[16] = {0.0f,
+                                                -2.46133203e-09f,
+                                                2.80981949e-09f,
+                                                2.30894259e-09f,
+                                                6.18883167e-09f,
+                                                -2.45905429e-09f,
+                                                -2.01772621e-09f,
+                                                1.12522471e-08f,
+                                                -6.05080874e-09f,
+                                                2.53083732e-09f,
+                                                1.00474988e-08f,
+                                                -1.12420953e-08f,
+                                                -9.49408818e-09f,
+                                                -1.34655558e-08f,
+                                                3.26938498e-09f,
+                                                -1.20836754e-08f};
+SL_INLINE F16 tanh_512(F16 x) {
+  F16 t = at_most(magnitude(x), 10.0f), marked = fma(t, all(2.88539008f), all(kMagicSixteenth));
+  F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), r = from_product(t, n, all(0.346573590f));
+  F16 power = looked_up(kFallingPowers, marked), rest = looked_up(kFallingRest, marked);
+  __m512i wholes = _mm512_slli_epi32(_mm512_srli_epi32(_mm512_castps_si512(marked), 4), 23);
+  F16 whole = _mm512_castsi512_ps(_mm512_sub_epi32(_mm512_castps_si512(all(1.0f)), wholes));
+  F16 p = fma(r, all(-0.66666669f), all(1.33333337f));
+  p = fma(p, r, all(-2.0f));
+  p = fma(p, r, all(2.0f));
+  F16 g = fma(p, fma(power, r, rest), _mm512_sub_ps(all(1.0f), power));
+  g = fma(whole, g, _mm512_sub_ps(all(1.0f), whole));
+  return signed_as(_mm512_div_ps(g, _mm512_sub_ps(all(2.0f), g)), x);
+}
 
 // Zero if exp(-x) is infinite, as 1 / (1 + exp(-x)) is.
 SL_INLINE F16 sigmoid_512(F16 x) { return _mm512_div_ps(all(1.0f), over_sigmoid(x)); }

@@ -206,10 +206,18 @@ SL_INLINE V expm1_within(V x) {
   return power * expm1_reduced(e.r) + (power - 1.0f);
 }
 
-// x times a quotient of polynomials of x^2, whose error is below 3e-7 of the result; beyond 9 it is 1
-// in float. The coefficients were fitted for the least relative error from 0 to 9.
+// tanh(t) = (e^2t - 1) / (e^2t + 1); beyond 10 it is 1 in float.
 template <class V>
 SL_INLINE V tanh_f32(V x) {
+  V y = expm1_within(at_most(absolute(x), all_lanes<V>(10.0f)) * 2.0f);
+  return with_sign(y / (y + 2.0f), x);
+}
+
+// The same in two thirds of the time, with an error of 5 units in the last place, which is too much
+// where 1 is subtracted from it: x times a quotient of polynomials of x^2, fitted for the least
+// relative error (2e-8) from 0 to 9, beyond which it is 1 in float.
+template <class V>
+SL_INLINE V tanh_of_quotient(V x) {
   const V t = limited(x, -9.0f, 9.0f), square = t * t;
   V p = square * 1.3354684e-08f + 2.06090990e-05f;
   p = p * square + 3.49558913e-03f;

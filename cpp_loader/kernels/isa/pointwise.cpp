@@ -60,7 +60,7 @@ SL_INLINE void binary_loop(int64_t n, void* out, const void* const* in, const in
   X(log, log_f32(x))                                                              \
   X(log2, log2_f32(x))                                                            \
   X(log10, log10_f32(x))                                                          \
-  X(tanh, tanh_f32(x))                                                            \
+  X(tanh, tanh_of_quotient(x))                                                    \
   X(erf, erf_f32(x))                                                              \
   X(sigmoid, sigmoid_f32(x))                                                      \
   X(silu, silu_f32(x))                                                            \
