@@ -9,6 +9,7 @@ import pytest
 from scriptlang.interpreter import native
 
 import scriptlang as torch
+from scriptlang.ops import table
 from scriptlang.ops.calling.current import calls
 from scriptlang.ops.calling.kernels import numpy_only
 from scriptlang.tensors import Tensor, from_numpy
@@ -40,6 +41,16 @@ def test_the_table_makes_calls_of_a_kind_that_is_known():
     calls.eager.forget()
     assert calls.eager(*args) is ...
     assert x.sigmoid().shape == (3, 4) and calls.eager(*args).shape == (3, 4)
+
+
+def test_an_operator_that_is_declared_later_may_be_chosen():
+    x = torch.rand(3, 4)
+    x.sigmoid()
+    x.sigmoid()
+    assert calls.eager("aten::sigmoid", (x,), {}, True).shape == (3, 4)
+    for tell in table.LISTENERS:
+        tell("aten::sigmoid")
+    assert calls.eager("aten::sigmoid", (x,), {}, True) is ...
 
 
 def test_tensors_stay_themselves():

@@ -1,7 +1,8 @@
 """Eager calls: `aten::name` on Python values.
 
 The first overload, in the table's order, whose arguments accept the values is called.  If a tracer
-is active, it makes the call, so that it can record it.
+is active, it makes the call, so that it can record it.  Calls of a kind that has occurred before are
+the native engine's: it finds their kernel itself (kernels.py).
 """
 
 from __future__ import annotations
@@ -68,7 +69,15 @@ def became_numbers(given: Sequence[Any], values: list[Any]) -> bool:
 _choices: dict[tuple[Any, ...], table.Operator] = {}
 """Cache: kinds of values -> the overload that an earlier call chose."""
 
-table.LISTENERS.append(lambda name: _choices.clear())
+
+def choose_again(name: str) -> None:
+    """Forget what was chosen: an operator of this name was declared."""
+    _choices.clear()
+    if calls.eager is not None:
+        calls.eager.forget()
+
+
+table.LISTENERS.append(choose_again)
 
 
 def kind_of(value: Any) -> tuple[Any, ...] | type:
