@@ -1,8 +1,8 @@
 """Eager calls: `aten::name` on Python values.
 
 The first overload, in the table's order, whose arguments accept the values is called.  If a tracer
-is active, it makes the call, so that it can record it.  Calls of a kind that has occurred before are
-the native engine's: it finds their kernel itself (kernels.py).
+is active, it makes the call, so that it can record it.  Calls of a kind that has occurred before
+are the native engine's: it finds their kernel itself (kernels.py).
 """
 
 from __future__ import annotations
