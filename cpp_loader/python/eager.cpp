@@ -279,16 +279,14 @@ bool has_tangents() {
 }
 
 // Marks the tensors that a call has made as those of inference mode, but for its arguments.
-void mark(nb::handle made, PyObject* args) {
+void mark(nb::handle made, const nb::handle* given, size_t count) {
   if (PyList_Check(made.ptr()) || PyTuple_Check(made.ptr())) {
-    for (nb::handle item : nb::borrow<nb::sequence>(made)) mark(item, args);
+    for (nb::handle item : nb::borrow<nb::sequence>(made)) mark(item, given, count);
     return;
   }
-  if (!is_a(made, known().tensor)) return;
-  for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args); ++k) {
-    if (made.is(PyTuple_GET_ITEM(args, k))) return;
-  }
-  watched->marks[0](made);
+  const bool is_given =
+      std::any_of(given, given + count, [&](nb::handle value) { return value.is(made); });
+  if (!is_given && is_a(made, known().tensor)) watched->marks[0](made);
 }
 
 // Whether a value, or one in a list, requires a gradient or has a tangent.
@@ -382,7 +380,7 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
     return made.release().ptr();
   }
   nb::object made = results_of(kernel, values, count, taking.passed());
-  if (eager_mode.marks) mark(made, args);
+  if (eager_mode.marks) mark(made, given, count);
   return made.release().ptr();
 }
 

@@ -151,6 +151,8 @@ def test_kinds_of_values_do_not_mix():
         assert torch.sum(x, 0).item() == 5 and torch.sum(x, (0,)).item() == 5
         assert torch.sum(x, dim=0, keepdim=True).shape == (1,) and x.sum().shape == ()
         assert torch.zeros(2, 3).shape == torch.zeros((2, 3)).shape == torch.zeros([2, 3]).shape
+        pooled = [F.adaptive_avg_pool2d(torch.ones(1, 2, 4, 4), n).shape for n in (2, (2, 2))]
+        assert pooled == [(1, 2, 2, 2)] * 2
         assert torch.zeros(2, dtype=torch.int64).dtype is torch.int64
         for device in ("cpu", torch.device("cpu")):
             assert torch.zeros(2, device=device).shape == (2,)

@@ -19,7 +19,7 @@ from ... import types as T
 from ...errors import MissingOperatorError
 from ...schema import NO_DEFAULT, Argument, Schema
 from ..table import Operator
-from .binding import SPELLINGS, BindingPlan
+from .binding import SPELLINGS, BindingPlan, gather_ints
 from .current import calls, engine, mode, recipes
 
 NATIVE = "native_kernel"
@@ -139,8 +139,11 @@ def places_of(
     numbers: list[int | tuple[int, ...]] = [*range(len(args))]
     if method and plan.own:
         numbers.insert(plan.own, numbers.pop(0))
-    if plan.ints is not None and len(args) > plan.ints and type(args[plan.ints]) is int:
-        numbers[plan.ints :] = [(plan.ints,)]
+    given = [*args]
+    if plan.ints is not None:
+        gathered = gather_ints(plan.ints, plan.positional[-1].size, given)
+        if gathered is not given:
+            numbers[plan.ints :] = [(plan.ints,)]
     by_name = {
         name if schema.index(name) is not None else SPELLINGS.get(name, name): len(args) + k
         for k, name in enumerate(names)
