@@ -6,6 +6,7 @@ import pytest
 
 import scriptlang
 from scriptlang import func, nn
+from scriptlang.autograd import forward_ad
 
 # What transforms see of what is around them; expected values are PyTorch's.
 
@@ -15,6 +16,23 @@ def test_gradients_have_the_history_of_what_the_function_captures():
     g = func.grad(lambda x: w * x**2)(scriptlang.tensor(2.0))
     g.backward()
     assert w.grad.item() == 4.0
+
+
+def test_gradients_carry_tangents():
+    """Forward mode over a backward pass: hessians of x^3."""
+    x = scriptlang.tensor([1.0, 2.0])
+    wanted = [[6.0, 0.0], [0.0, 12.0]]
+
+    def cube(x):
+        return (x**3).sum()
+
+    for first in (func.grad(cube), func.jacrev(cube)):
+        assert func.jacfwd(first)(x).tolist() == wanted
+    leaf = x.clone().requires_grad_()
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(leaf, scriptlang.ones(2))
+        (slope,) = scriptlang.autograd.grad(cube(dual), dual)
+        assert forward_ad.unpack_dual(slope).tangent.tolist() == [6.0, 12.0]
 
 
 def test_what_is_computed_under_no_grad_is_constant_for_transforms_around():
