@@ -11,7 +11,7 @@ from functools import cache
 from types import ModuleType
 
 from .. import _checkout, allocations
-from ..ops.calling.current import calls, engine, followers, marks, mode, tells, turns
+from ..ops.calling.current import calls, engine, marks, mode
 from ..ops.shared.generator import default_generator
 
 REASON = os.path.join(os.path.dirname(__file__), "native_build.txt")
@@ -29,9 +29,6 @@ def load() -> tuple[ModuleType | None, str]:
             return None, reason()
         return None, f"its extension module does not load ({e})"
     default_generator.native = allocations.native = _native
-    tells[:] = [_native.set_grad_enabled]
-    followers[:] = [_native.follow]
-    turns[:] = [_native.set_eager_mode]
     engine[:] = [_native]
     _native.watch_eager_calls(calls, default_generator, marks)
     calls.eager = _native.EagerCalls()

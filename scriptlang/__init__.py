@@ -13,7 +13,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import sys
 from typing import Any
 
 from . import _checkout
@@ -159,8 +158,6 @@ def __getattr__(name: str) -> Any:
         # `from . import types` calls this first; it must not load the operators.
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     else:
-        if "numpy" not in sys.modules:  # the native engine makes tensors without it
-            importlib.import_module(".interpreter.native", __name__).load()
         try:
             value = getattr(importlib.import_module(".ops.calling.eager", __name__), name)
         except AttributeError:

@@ -1,6 +1,5 @@
 // The common case of the tape that the package keeps in Python (scriptlang/ops/derivatives): calls
-// of operators whose arguments are tensors, numbers and lists of numbers, where nobody follows what
-// is saved. All else is Python's.
+// of operators that write nothing, where nobody follows what is saved. All else is Python's.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -102,7 +101,7 @@ nb::list edges_of(nb::list tensors);
 // does not know.
 bool go_back(nb::object walk, nb::list roots, nb::list grads, nb::object inputs);
 
-// The classes and functions of the package that the tape uses: the classes Node, RuleNode,
+// The classes and functions of the package that the tape uses: the classes RuleNode,
 // AccumulateGrad, CopySlices, Lists, State, Saved and Shape; the iterator of the nodes' numbers;
 // the mode of the thread; and functions: edge_of, read, keep, size_of, fitted, check_time.
 void watch_tape(nb::dict known);

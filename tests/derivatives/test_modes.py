@@ -8,7 +8,7 @@ import pytest
 from scriptlang.interpreter import native
 
 import scriptlang
-from scriptlang.ops.calling.current import mode, tells
+from scriptlang.ops.calling.current import engine, mode
 
 
 @scriptlang.script
@@ -102,13 +102,13 @@ def test_an_engine_that_is_loaded_later_takes_the_mode():
         pytest.skip(why)
     asked = scriptlang.ScriptFunction(enabled._function, "native")
     assert asked(scriptlang.ones(2)) is True
-    kept = tells[:]
-    tells.clear()
+    kept = engine[:]
+    engine.clear()
     try:
         mode.turn(False)
         assert asked(scriptlang.ones(2)) is True  # nobody has told the engine
         native.load.__wrapped__()
-        assert asked(scriptlang.ones(2)) is False and tells
+        assert asked(scriptlang.ones(2)) is False and engine
     finally:
-        tells[:] = kept
+        engine[:] = kept
         mode.turn(True)

@@ -7,20 +7,12 @@
 #include <cstring>
 
 #include "entry.h"
-#include "vectors.h"
+#include "fused.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
 constexpr int kHalf = 8;
-
-SL_INLINE float fused(float a, float b, float c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return std::fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 // A polynomial by Horner's rule; the coefficient of the highest power comes first.
 template <int kCount>

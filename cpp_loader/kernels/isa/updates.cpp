@@ -4,20 +4,10 @@
 #include <cmath>
 
 #include "entry.h"
-#include "vectors.h"
+#include "fused.h"
 
 namespace scriptlang::kernels::SL_ISA {
 namespace {
-
-// a * b + c, rounded once where there is an instruction for it, as in the loops of the operators.
-template <class T>
-SL_INLINE T fused(T a, T b, T c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA)
-  return std::fma(a, b, c);
-#else
-  return a * b + c;
-#endif
-}
 
 // The same order of operations as lerp_, mul_, addcmul_, sqrt, div_, add_ and addcdiv_ after each
 // other, so that a step gives the same numbers whether it is one operator or many.

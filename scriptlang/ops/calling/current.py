@@ -114,8 +114,8 @@ class GradMode(local):
     def turn(self, on: bool) -> bool:
         """Set whether operators are recorded; return whether they were before."""
         was, self.enabled = self.enabled, on
-        if tells:
-            tells[0](on)
+        if engine:
+            engine[0].set_grad_enabled(on)
         return was
 
     def enter(self, program: Any) -> Any:
@@ -141,17 +141,11 @@ class GradMode(local):
 
     def tell(self) -> None:
         """Tell the native engine what calls of operators by this thread are for."""
-        if turns:
+        if engine:
             is_off = self.program is not None or self.numpy_only
             is_followed = bool(self.hooks) or self.anomaly is not None
-            turns[0](is_off, self.inference, self.is_bare, is_followed)
+            engine[0].set_eager_mode(is_off, self.inference, self.is_bare, is_followed)
 
-
-tells: list[Callable[[bool], None]] = []
-"""The native engine's function that sets the mode of the calling thread, once it is loaded."""
-
-turns: list[Callable[[bool, bool, bool, bool], None]] = []
-"""The native engine's function that is told the mode of the thread's calls, once it is loaded."""
 
 engine: list[Any] = []
 """The native engine's extension module, once it is loaded."""
@@ -167,15 +161,12 @@ shown: WeakValueDictionary[int, Any] = WeakValueDictionary()
 """By their ids, the tensors that stand for one in an object of the native engine: Python got them
 from it, or it has taken them over."""
 
-followers: list[Callable[[Any], None]] = []
-"""The native engine's function that gives its tensor the memory and shape of the one shown."""
-
 
 def note_moved(tensor: Any) -> None:
     """Note that a tensor has got other memory or another shape."""
     if shown.get(id(tensor)) is tensor:
-        for follow in followers:
-            follow(tensor)
+        if engine:
+            engine[0].follow(tensor)
 
 
 mode = GradMode()

@@ -4,8 +4,8 @@ Programs that the Python engine runs use numpy's kernels alone, and so do the bo
 that it calls meanwhile. What a native kernel refuses, it passes on to numpy's, which runs it or
 says why not.
 
-`table` is the native engine's table by which calls of a kind that has occurred before find their
-kernel, without Python code: `learn` tells it the kernel and where its arguments come from.
+`calls.eager` is the native engine's table, by which calls of a kind that has occurred before find
+their kernel without Python code: `learn` tells it the kernel and where its arguments come from.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ COMPARISONS = ("aten::allclose", "aten::equal")
 
 
 def is_simple(type: T.Type) -> bool:
-    """Whether values of the type are tensors, numbers, strings, or lists of them."""
+    """Whether values of the type are tensors, numbers, strings and their like, or lists of them."""
     parts = T.without_none(type).walk()
     return all(t in SIMPLE or isinstance(t, (T.OptionalType, T.ListType, T.VarType)) for t in parts)
 
