@@ -34,6 +34,9 @@ struct Gemm {
   Activation activation = Activation::kNone;
   Finish<T> finish = nullptr;  // may be null; applied after the activation
   const T* added = nullptr;    // may be null; its row stride is c_row
+  // With a packed B and few rows. Products with the same B that take turns at its two ends find in
+  // the cache what the one before read last.
+  bool last_panel_first = false;
 };
 
 // The functions of one instruction set. A packed matrix may be used only with the set that packed

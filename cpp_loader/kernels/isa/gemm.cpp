@@ -136,6 +136,24 @@ const T* bias_at(const Gemm<T>& g, int64_t row, int64_t column) {
                                        : nullptr;
 }
 
+// The groups of panels of a product with few rows: as many panels at a time as there are registers
+// for, first groups of four, then of two, then single ones.
+struct PanelGroups {
+  int64_t first, quads, pairs, ones;
+
+  PanelGroups(int64_t rows, int64_t first, int64_t last)
+      : first(first),
+        quads(rows <= kQuadRows ? (last - first) / 4 : 0),
+        pairs(rows <= kPairRows ? (last - first - 4 * quads) / 2 : 0),
+        ones(last - first - 4 * quads - 2 * pairs) {}
+  int64_t count() const { return quads + pairs + ones; }
+  int64_t width(int64_t i) const { return i < quads ? 4 : i < quads + pairs ? 2 : 1; }
+  int64_t start(int64_t i) const {
+    const int64_t fours = min_of(i, quads), twos = min_of(i - fours, pairs);
+    return first + 4 * fours + 2 * twos + (i - fours - twos);
+  }
+};
+
 // Multiplies at most kTileRows rows by the panels [first, last) of a packed B, over all of k at
 // once.
 template <class T>
@@ -150,20 +168,20 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   t.activation = g.activation;
   t.finish = g.finish;
   const int rows = static_cast<int>(g.m);
-  for (int64_t p = first; p < last;) {
-    int64_t column = p * kPanel<T>;
+  const PanelGroups groups(g.m, first, last);
+  for (int64_t i = 0; i < groups.count(); ++i) {
+    const int64_t group = g.last_panel_first ? groups.count() - 1 - i : i;
+    const int64_t p = groups.start(group), width = groups.width(group), column = p * kPanel<T>;
     t.b = g.packed_b + p * t.b_stride;
     t.c = g.c + column;
     t.added = g.added ? g.added + column : nullptr;
     t.bias = bias_at(g, 0, column);
-    int width = g.m <= kQuadRows && last - p >= 4 ? 4 : g.m <= kPairRows && last - p >= 2 ? 2 : 1;
     t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
     TileFunction<T> f = width == 4   ? TileSet<T, Operand::kDirect>::quad.rows[g.m]
                         : width == 2 ? TileSet<T, Operand::kDirect>::pair.rows[g.m]
                                      : panel_tile<T, Operand::kDirect>(rows, t.columns);
     f(t);
     multiplied(g.m * g.k * width * kPanel<T>);
-    p += width;
   }
 }
 
@@ -287,20 +305,19 @@ void multiply_unpacked(const Gemm<T>& g) {
     t.start = g.start;
     t.activation = g.activation;
     t.finish = g.finish;
-    for (int64_t p = begin; p < end;) {
-      int64_t column = p * kPanel<T>;
+    const PanelGroups groups(g.m, begin, end);
+    for (int64_t i = 0; i < groups.count(); ++i) {
+      const int64_t width = groups.width(i), column = groups.start(i) * kPanel<T>;
       t.b = g.b + column;
       t.c = g.c + column;
       t.added = g.added ? g.added + column : nullptr;
       t.bias = bias_at(g, 0, column);
-      int width = g.m <= kQuadRows && end - p >= 4 ? 4 : g.m <= kPairRows && end - p >= 2 ? 2 : 1;
       t.columns = static_cast<int>(min_of(width * kPanel<T>, g.n - column));
       TileFunction<T> f = width == 4   ? TileSet<T, Operand::kDirectBoth>::quad.rows[g.m]
                           : width == 2 ? TileSet<T, Operand::kDirectBoth>::pair.rows[g.m]
                                        : TileSet<T, Operand::kDirectBoth>::one.rows[g.m];
       f(t);
       multiplied(g.m * g.k * width * kPanel<T>);
-      p += width;
     }
   });
 }

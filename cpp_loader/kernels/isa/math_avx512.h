@@ -98,6 +98,16 @@ SL_INLINE F16 exp_signed(F16 x, F16 less) {
 SL_INLINE F16 exp_512(F16 x) {
   return exp_signed<1>(at_least(at_most(x, 89.0f), -104.0f), all(0.0f));
 }
+// e^x for x that is not above zero, in the fewest steps: the error is below 3e-7 of the result, and
+// a NaN stays one.
+SL_INLINE F16 exp_falling_512(F16 x) {
+  x = _mm512_max_ps(all(-104.0f), x);
+  F16 marked = fma(x, all(1.44269504f), all(kMagicSixteenth));
+  F16 n = _mm512_sub_ps(marked, all(kMagicSixteenth)), power = looked_up(kPowers, marked);
+  F16 r = fma(n, all(-0.693147181f), x);
+  F16 p = fma(fma(r, all(0.166666672f), all(0.500016153f)), r, all(1.0f));
+  return _mm512_scalef_ps(fma(p, _mm512_mul_ps(power, r), power), n);
+}
 // 1 + e^-x
 SL_INLINE F16 over_sigmoid(F16 x) {
   F16 e = exp_signed<-1>(at_least(at_most(x, 104.0f), -89.0f), all(0.0f));

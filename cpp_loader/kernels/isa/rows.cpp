@@ -123,7 +123,8 @@ float extreme_of_stretch(int64_t n, const float* x) {
 // Returns the sum of exp(x - top), block by block, and stores the terms in y unless it is null. It
 // prefetches the next row, n elements further: rows are contiguous, and this pass is not limited by
 // memory.
-float exp_sum(int64_t n, const float* x, float top, float* y) {
+template <class Exp>
+SL_INLINE float exp_sum(int64_t n, const float* x, float top, float* y, Exp exp) {
   F16 shift = all(top);
   float total = 0;
   for (int64_t first = 0; first < n; first += kBlock) {
@@ -135,8 +136,8 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
         __builtin_prefetch(x + n + i + j);
         if (y) __builtin_prefetch(y + n + i + j, 1);
       }
-      F16 p = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
-      F16 q = exp_512(_mm512_sub_ps(_mm512_loadu_ps(x + i + 16), shift));
+      F16 p = exp(_mm512_sub_ps(_mm512_loadu_ps(x + i), shift));
+      F16 q = exp(_mm512_sub_ps(_mm512_loadu_ps(x + i + 16), shift));
       if (y) {
         _mm512_storeu_ps(y + i, p);
         _mm512_storeu_ps(y + i + 16, q);
@@ -146,7 +147,7 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
     }
     for (; i < end; i += 16) {
       __mmask16 lanes = first_lanes(0.f, static_cast<int>(min_of(end - i, 16)));
-      F16 p = exp_512(_mm512_sub_ps(_mm512_maskz_loadu_ps(lanes, x + i), shift));
+      F16 p = exp(_mm512_sub_ps(_mm512_maskz_loadu_ps(lanes, x + i), shift));
       if (y) _mm512_mask_storeu_ps(y + i, lanes, p);
       a = _mm512_mask_add_ps(a, lanes, a, p);
     }
@@ -155,12 +156,16 @@ float exp_sum(int64_t n, const float* x, float top, float* y) {
   return total;
 }
 
-float sum_exp(int64_t n, const float* x, float top) { return exp_sum(n, x, top, nullptr); }
+// For any `top`; terms of larger elements may be infinite.
+float sum_exp(int64_t n, const float* x, float top) {
+  return exp_sum(n, x, top, nullptr, [](F16 v) SL_ALWAYS { return exp_512(v); });
+}
+// `top` must be the largest element.
+float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
+  return exp_sum(n, x, top, y, [](F16 v) SL_ALWAYS { return exp_falling_512(v); });
+}
 
 float greatest_number(int64_t n, const float* x) { return extreme<false>(n, x); }
-float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
-  return exp_sum(n, x, top, y);
-}
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = extreme<false>(n, x);
@@ -300,9 +305,52 @@ void log_softmax(int64_t n, const float* x, float* y) {
 }
 #endif
 
+#if defined(__AVX512F__)
+constexpr int kHeldVectors = 8;  // vectors of a row that softmax keeps in registers
+
+// Rows of at most kVectors vectors, read once and written once. The processor begins with the next
+// rows while lanes of one are combined.
+template <int kVectors>
+void softmax_in_registers(int64_t rows, int64_t n, const float* x, float* y) {
+  const __mmask16 last = first_lanes(0.f, static_cast<int>(n - 16 * (kVectors - 1)));
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    F16 v[kVectors], top = all(-__builtin_inff()), sum = all(0.0f);
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      v[j] = j + 1 < kVectors ? _mm512_loadu_ps(x + 16 * j)
+                              : _mm512_mask_loadu_ps(all(-__builtin_inff()), last, x + 16 * j);
+      __builtin_prefetch(x + 4 * n + 16 * j);
+      top = _mm512_max_ps(top, v[j]);
+    }
+    const F16 shift = all(_mm512_reduce_max_ps(top));
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      v[j] = exp_falling_512(_mm512_sub_ps(v[j], shift));
+      sum = _mm512_add_ps(sum, v[j]);
+    }
+    const F16 scale = all(1.0f / _mm512_reduce_add_ps(sum));
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      const F16 part = _mm512_mul_ps(v[j], scale);
+      if (j + 1 < kVectors) _mm512_storeu_ps(y + 16 * j, part);
+      else _mm512_mask_storeu_ps(y + 16 * j, last, part);
+    }
+  }
+}
+
+void softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y) {
+  using Rows = void (*)(int64_t, int64_t, const float*, float*);
+  constexpr Rows kByVectors[kHeldVectors] = {softmax_in_registers<1>, softmax_in_registers<2>,
+                                             softmax_in_registers<3>, softmax_in_registers<4>,
+                                             softmax_in_registers<5>, softmax_in_registers<6>,
+                                             softmax_in_registers<7>, softmax_in_registers<8>};
+  kByVectors[(n - 1) / 16](rows, n, x, y);
+}
+#endif
+
 // Short rows go through each step some at a time. Where a step ends by combining the lanes of a
 // vector, the processor would wait; it begins with the next row instead.
 void softmax(int64_t rows, int64_t n, const float* x, float* y) {
+#if defined(__AVX512F__)
+  if (n <= kHeldVectors * 16) return softmax_of_held_rows(rows, n, x, y);
+#endif
   constexpr int64_t kShort = 1024, kMost = 8;
   const int64_t together = n <= kShort ? kMost : 1;
   float top[kMost], scale[kMost];

@@ -166,7 +166,7 @@ class PlainSteps {
   Tensor run(bool reverse, State* last) {
     const int64_t count = gates_.size(0) / batch_;
     const float* h = h_.data<float>();
-    for (int64_t i = 0; i < count; ++i) h = step(h, reverse ? count - 1 - i : i);
+    for (int64_t i = 0; i < count; ++i) h = step(h, reverse ? count - 1 - i : i, i % 2 != 0);
     *last = {copy_of(h_), c_};
     std::memcpy(last->h.data<float>(), h, size_t(batch_ * n_) * sizeof(float));
     return outputs_;
@@ -174,7 +174,7 @@ class PlainSteps {
 
  private:
   // Computes step t from the state h; returns the next state.
-  const float* step(const float* h, int64_t t) {
+  const float* step(const float* h, int64_t t, bool odd) {
     kernels::Gemm<float> g;
     g.m = batch_;
     g.n = wide_;
@@ -185,6 +185,7 @@ class PlainSteps {
     g.b_row = weight_.stride(1);
     g.b_column = weight_.stride(0);
     if (packed_.defined()) g.packed_b = packed_.data<float>();
+    g.last_panel_first = odd;
     g.c = product_.data<float>();
     g.c_row = wide_;
     if (bias_.defined()) {
