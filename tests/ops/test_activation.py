@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
+import scriptlang
 from scriptlang.ops.calling import functions as F
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, TorchDtype, both_tests, call
@@ -94,3 +96,25 @@ def test_in_place_through_a_view():
     x = from_numpy(np.array([[-1.0, 2.0], [-3.0, -4.0]], np.float32))
     F.relu_(x.select(0, 1))
     assert x.tolist() == [[-1.0, 2.0], [0.0, 0.0]]
+
+
+def test_softmax_of_rows_of_every_width():
+    """Kernels treat rows by the number of vectors that they fill, and the last vector apart."""
+    for width in (*range(1, 141), 255, 1025):
+        x = A.normal(9, width) * 8
+        below = (x - x.max(1, keepdims=True)).astype(np.float64)  # rounded, as PyTorch rounds it
+        shift = np.log(np.exp(below).sum(1, keepdims=True))
+        for name, expected in (("softmax", np.exp(below - shift)), ("log_softmax", below - shift)):
+            found = getattr(scriptlang, name)(from_numpy(x), -1).numpy()
+            np.testing.assert_allclose(found, expected, 1e-6, 1e-6 * (name != "softmax"))
+
+
+@pytest.mark.parametrize("width", [1, 16, 21, 128, 140])
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_softmax_of_a_row_that_is_not_finite(value, width):
+    x = np.zeros((3, width), np.float32)
+    x[1] = -np.inf
+    x[1, width // 2] = value
+    found = scriptlang.softmax(from_numpy(x), -1).numpy()
+    assert np.isnan(found[1]).all()
+    np.testing.assert_allclose(found[::2], 1 / width, 1e-6)

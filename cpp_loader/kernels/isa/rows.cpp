@@ -167,13 +167,42 @@ float exp_falling_sum(int64_t n, const float* x, float top, float* y) {
 
 float greatest_number(int64_t n, const float* x) { return extreme<false>(n, x); }
 
-void log_softmax(int64_t n, const float* x, float* y) {
-  float top = extreme<false>(n, x);
-  float shift = log_f32(sum_exp(n, x, top));
-  in_stretches(n, [&](int64_t first, int64_t last) {
-    SL_INDEPENDENT
-    for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
-  });
+constexpr int kHeldVectors = 8;  // vectors of a row that softmax keeps in registers
+
+// Rows of at most kVectors vectors, read once and written once. The processor begins with the next
+// rows while lanes of one are combined.
+template <int kVectors>
+void softmax_in_registers(int64_t rows, int64_t n, const float* x, float* y) {
+  const __mmask16 last = first_lanes(0.f, static_cast<int>(n - 16 * (kVectors - 1)));
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    F16 v[kVectors], top = all(-__builtin_inff()), sum = all(0.0f);
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      v[j] = j + 1 < kVectors ? _mm512_loadu_ps(x + 16 * j)
+                              : _mm512_mask_loadu_ps(all(-__builtin_inff()), last, x + 16 * j);
+      __builtin_prefetch(x + 4 * n + 16 * j);
+      top = _mm512_max_ps(top, v[j]);
+    }
+    const F16 shift = all(_mm512_reduce_max_ps(top));
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      v[j] = exp_falling_512(_mm512_sub_ps(v[j], shift));
+      sum = _mm512_add_ps(sum, v[j]);
+    }
+    const F16 scale = all(1.0f / _mm512_reduce_add_ps(sum));
+    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
+      const F16 part = _mm512_mul_ps(v[j], scale);
+      if (j + 1 < kVectors) _mm512_storeu_ps(y + 16 * j, part);
+      else _mm512_mask_storeu_ps(y + 16 * j, last, part);
+    }
+  }
+}
+
+void softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y) {
+  using Rows = void (*)(int64_t, int64_t, const float*, float*);
+  constexpr Rows kByVectors[kHeldVectors] = {softmax_in_registers<1>, softmax_in_registers<2>,
+                                             softmax_in_registers<3>, softmax_in_registers<4>,
+                                             softmax_in_registers<5>, softmax_in_registers<6>,
+                                             softmax_in_registers<7>, softmax_in_registers<8>};
+  kByVectors[(n - 1) / 16](rows, n, x, y);
 }
 #else
 // Combines all lanes with f into the first one; f must be associative and commutative.
@@ -294,6 +323,7 @@ float sum_exp(int64_t n, const float* x, float top) {
   }
   return total;
 }
+#endif
 
 void log_softmax(int64_t n, const float* x, float* y) {
   float top = greatest_number(n, x);
@@ -303,47 +333,6 @@ void log_softmax(int64_t n, const float* x, float* y) {
     for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
   });
 }
-#endif
-
-#if defined(__AVX512F__)
-constexpr int kHeldVectors = 8;  // vectors of a row that softmax keeps in registers
-
-// Rows of at most kVectors vectors, read once and written once. The processor begins with the next
-// rows while lanes of one are combined.
-template <int kVectors>
-void softmax_in_registers(int64_t rows, int64_t n, const float* x, float* y) {
-  const __mmask16 last = first_lanes(0.f, static_cast<int>(n - 16 * (kVectors - 1)));
-  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
-    F16 v[kVectors], top = all(-__builtin_inff()), sum = all(0.0f);
-    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
-      v[j] = j + 1 < kVectors ? _mm512_loadu_ps(x + 16 * j)
-                              : _mm512_mask_loadu_ps(all(-__builtin_inff()), last, x + 16 * j);
-      __builtin_prefetch(x + 4 * n + 16 * j);
-      top = _mm512_max_ps(top, v[j]);
-    }
-    const F16 shift = all(_mm512_reduce_max_ps(top));
-    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
-      v[j] = exp_falling_512(_mm512_sub_ps(v[j], shift));
-      sum = _mm512_add_ps(sum, v[j]);
-    }
-    const F16 scale = all(1.0f / _mm512_reduce_add_ps(sum));
-    SL_UNROLL for (int j = 0; j < kVectors; ++j) {
-      const F16 part = _mm512_mul_ps(v[j], scale);
-      if (j + 1 < kVectors) _mm512_storeu_ps(y + 16 * j, part);
-      else _mm512_mask_storeu_ps(y + 16 * j, last, part);
-    }
-  }
-}
-
-void softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y) {
-  using Rows = void (*)(int64_t, int64_t, const float*, float*);
-  constexpr Rows kByVectors[kHeldVectors] = {softmax_in_registers<1>, softmax_in_registers<2>,
-                                             softmax_in_registers<3>, softmax_in_registers<4>,
-                                             softmax_in_registers<5>, softmax_in_registers<6>,
-                                             softmax_in_registers<7>, softmax_in_registers<8>};
-  kByVectors[(n - 1) / 16](rows, n, x, y);
-}
-#endif
 
 // Short rows go through each step some at a time. Where a step ends by combining the lanes of a
 // vector, the processor would wait; it begins with the next row instead.

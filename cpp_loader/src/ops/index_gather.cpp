@@ -39,14 +39,11 @@ struct IndexWalk {
     }
 
     // Copies the elements; false if an index is not below `size`. Some indices at a time are
-    // checked and then read again from the first-level cache: one by one takes twice as long. The
-    // processor's own prefetching ends with every page, which is 512 indices.
+    // checked and then read again from the first-level cache: one by one takes twice as long.
     bool copy(int64_t size, std::remove_const_t<T>* to) const {
-      constexpr int64_t kChecked = 128, kLine = 64, kAhead = 4 * kChecked;
+      constexpr int64_t kChecked = 128;
       for (int64_t from = 0; from < n; from += kChecked) {
         const int64_t end = std::min(n, from + kChecked);
-        for (int64_t j = 0; j < kChecked; j += kLine / 8)
-          __builtin_prefetch(index + from + kAhead + j);
         if (!all_within(index + from, end - from, 0, size)) return false;
         if (column == 0 && step == 1) {
           const T* const row = first;

@@ -174,7 +174,7 @@ class PlainSteps {
 
  private:
   // Computes step t from the state h; returns the next state.
-  const float* step(const float* h, int64_t t, bool odd) {
+  const float* step(const float* h, int64_t t, bool last_panel_first) {
     kernels::Gemm<float> g;
     g.m = batch_;
     g.n = wide_;
@@ -185,7 +185,7 @@ class PlainSteps {
     g.b_row = weight_.stride(1);
     g.b_column = weight_.stride(0);
     if (packed_.defined()) g.packed_b = packed_.data<float>();
-    g.last_panel_first = odd;
+    g.last_panel_first = last_panel_first;
     g.c = product_.data<float>();
     g.c_row = wide_;
     if (bias_.defined()) {
