@@ -73,6 +73,8 @@ FAMILIES = (
     "sequences",
     "loss",
     "backward",
+    "backward_loss",
+    "backward_padding",
     "backward_pool",
     "backward_conv",
     "backward_grid",

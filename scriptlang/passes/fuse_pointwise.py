@@ -93,6 +93,7 @@ def fuse_segment(nodes: list[Node], analysis: AliasAnalysis) -> bool:
     if not any(map(is_fusible, nodes)):
         return False
     groups = Grouping(nodes, dependencies(nodes, analysis))
+    groups.move_to_users()
     units = groups.units()
     if all(len(unit) == 1 for unit in units):
         return False
@@ -220,6 +221,36 @@ class Grouping:
         if len(inputs_of([self.nodes[m] for m in members])) > MOST_INPUTS:
             return f"the group would have more than {MOST_INPUTS} inputs"
         return None
+
+    def move_to_users(self) -> None:
+        """Move what only one later group uses there, if that reads its only input anyway.
+
+        So a group does not write it, and it is not kept until then. An example is the comparison
+        of a relu's result, which the backward pass uses.
+        """
+        after: list[set[int]] = [set() for _ in self.nodes]
+        for i, earlier in enumerate(self.before):
+            for d in earlier:
+                after[d].add(i)
+        for i in reversed(range(len(self.nodes))):
+            own = self.group_of(i)
+            targets = {self.group_of(user) for user in after[i]}
+            target = targets.pop() if len(targets) == 1 else None
+            if own is None or target is None or own == target or not self.is_kept_input(i, after):
+                continue
+            if self.why_apart([target], i) is None:
+                self.members[own].remove(i)
+                self.members[target].append(i)
+                self.group[i] = target
+
+    def is_kept_input(self, i: int, after: list[set[int]]) -> bool:
+        """Whether a node has one input that is made by its group and used outside of it, too."""
+        taken = inputs_of([self.nodes[i]])
+        made = [d for d in self.before[i] if self.nodes[d] is taken[0].node] if taken else []
+        if len(taken) != 1 or not made or self.group_of(made[0]) != self.group_of(i):
+            return False
+        own = self.group_of(i)
+        return any(self.group_of(user) != own for user in after[made[0]])
 
     def units(self) -> list[list[int]]:
         """The groups and single nodes, in an order that respects all dependencies."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from ...tensors import Tensor
 from ..calling import functions as torch
-from ..table import composite
+from ..table import composite, describe
 
 
 def _check(grad_output: Tensor, self: Tensor, number: int) -> None:
@@ -294,3 +294,13 @@ def fractional_max_pool3d_backward(
     indices: Tensor,
 ) -> Tensor:
     return _places(grad_output, self, indices, 3)
+
+
+describe(
+    """avg_pool2d_backward avg_pool3d_backward _adaptive_avg_pool2d_backward
+    _adaptive_avg_pool3d_backward max_pool2d_with_indices_backward
+    max_pool3d_with_indices_backward adaptive_max_pool2d_backward
+    adaptive_max_pool3d_backward fractional_max_pool2d_backward
+    fractional_max_pool3d_backward""",
+    shape="like_self",
+)

@@ -15,6 +15,7 @@ derivatives need no further code.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import Any, NamedTuple
 
 from ... import budgets
@@ -41,8 +42,8 @@ MOST_CALLS = 50
 """The deepest nesting of calls, to stop at recursive functions."""
 
 BACKWARD = ("backward",)
-"""The family of operators for the backward pass. Their bodies are inlined, so that they can be
-fused; one that is fusible itself stays."""
+"""The family of pointwise operators for the backward pass. Their bodies are inlined, so that they
+can be fused; one that is fusible itself stays."""
 
 APART = frozenset(("aten::is_leaf", "aten::output_nr", "aten::detach_"))
 """Operators that depend on the autograd history of tensors and have no `looks_back` fact.
@@ -301,7 +302,10 @@ class Evaluator:
     def emit(self, operator: table.Operator, args: list[Any]) -> list[Any]:
         """Insert a node for an operator and return its results."""
         schema = operator.schema
-        inputs = [self.materialized(a, s.type) for a, s in zip(args, schema.arguments, strict=True)]
+        inputs = [
+            self.materialized(a, T.ANY if s is None else s.type)
+            for a, s in zip_longest(args, schema.arguments)  # more arguments: schema.is_vararg
+        ]
         types = [r.type for r in schema.returns]
         if any(map(has_variables, types)):
             found: dict[str, T.Type] = {}

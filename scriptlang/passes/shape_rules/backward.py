@@ -6,7 +6,8 @@ from typing import Any
 
 from ...dtypes import int64
 from ..shape_facts import Shape, TensorFacts
-from . import Call, Several, rule
+from ..sizes import mul
+from . import Call, Several, rule, shared_rule
 
 
 @rule("slice_backward select_backward", dtype="first")
@@ -39,8 +40,35 @@ def safe_softmax(c: Call) -> Any:
 
 
 @rule("_unsafe_index_put _conj _neg_view", dtype="first")
+@shared_rule(dtype="first")
 def like_self(c: Call) -> Shape:
+    """The shape of `self`, and the dtype of the first tensor, which may be its gradient."""
     return c.shape("self")
+
+
+def asked(c: Call, *shapes: Shape) -> Any:
+    """The shapes of gradients; those that a backward operator is not asked for are empty."""
+    mask = c.known("output_mask")
+    return Several(shape if wanted else (0,) for shape, wanted in zip(shapes, mask, strict=True))
+
+
+@rule("convolution_backward", dtype=("first", "first", "first"))
+def convolution(c: Call) -> Any:
+    x, weight = c.shape("input"), c.shape("weight")
+    outputs = mul(weight[1], c.known("groups")) if c.known("transposed") else weight[0]
+    return asked(c, x, weight, (outputs,))
+
+
+@rule("native_layer_norm_backward", dtype=("first", None, None))
+def layer_norm_gradients(c: Call) -> Any:
+    row = tuple(c.sizes("normalized_shape"))
+    return asked(c, c.shape("input"), row, row)
+
+
+@rule("native_batch_norm_backward native_group_norm_backward", dtype=("first", None, None))
+def channel_norm_gradients(c: Call) -> Any:
+    shape = c.shape("input")
+    return asked(c, shape, shape[1:2], shape[1:2])
 
 
 @rule("native_layer_norm", dtype=("first", "first", "first"))
