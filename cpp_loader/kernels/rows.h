@@ -7,7 +7,7 @@ namespace scriptlang::kernels {
 struct RowFunctions {
   // Of contiguous rows of n elements; y may be x. A row of -inf yields NaN, as the formula does.
   void (*softmax)(int64_t rows, int64_t n, const float* x, float* y);
-  void (*log_softmax)(int64_t n, const float* x, float* y);  // of one row
+  void (*log_softmax)(int64_t rows, int64_t n, const float* x, float* y);
   // y = (x - mean) * rstd * gamma + beta; gamma and beta may be null. Also returns mean and rstd.
   void (*layer_norm)(int64_t n, const float* x, const float* gamma, const float* beta, float eps,
                      float* y, float* mean, float* rstd);

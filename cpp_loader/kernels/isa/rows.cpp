@@ -171,7 +171,7 @@ constexpr int kHeldVectors = 8;  // vectors of a row that softmax keeps in regis
 
 // Rows of at most kVectors vectors, read once and written once. The processor begins with the next
 // rows while lanes of one are combined.
-template <int kVectors>
+template <int kVectors, bool kLog>
 void softmax_in_registers(int64_t rows, int64_t n, const float* x, float* y) {
   const __mmask16 last = first_lanes(0.f, static_cast<int>(n - 16 * (kVectors - 1)));
   for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
@@ -184,25 +184,34 @@ void softmax_in_registers(int64_t rows, int64_t n, const float* x, float* y) {
     }
     const F16 shift = all(_mm512_reduce_max_ps(top));
     SL_UNROLL for (int j = 0; j < kVectors; ++j) {
-      v[j] = exp_falling_512(_mm512_sub_ps(v[j], shift));
-      sum = _mm512_add_ps(sum, v[j]);
+      v[j] = _mm512_sub_ps(v[j], shift);
+      const F16 power = exp_falling_512(v[j]);
+      sum = _mm512_add_ps(sum, power);
+      if (!kLog) v[j] = power;
     }
-    const F16 scale = all(1.0f / _mm512_reduce_add_ps(sum));
+    const float total = _mm512_reduce_add_ps(sum);
+    const F16 by = all(kLog ? log_f32(total) : 1.0f / total);
     SL_UNROLL for (int j = 0; j < kVectors; ++j) {
-      const F16 part = _mm512_mul_ps(v[j], scale);
+      const F16 part = kLog ? _mm512_sub_ps(v[j], by) : _mm512_mul_ps(v[j], by);
       if (j + 1 < kVectors) _mm512_storeu_ps(y + 16 * j, part);
       else _mm512_mask_storeu_ps(y + 16 * j, last, part);
     }
   }
 }
 
-void softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y) {
+template <bool kLog, int... kBelow>
+void softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y,
+                          std::integer_sequence<int, kBelow...>) {
   using Rows = void (*)(int64_t, int64_t, const float*, float*);
-  constexpr Rows kByVectors[kHeldVectors] = {softmax_in_registers<1>, softmax_in_registers<2>,
-                                             softmax_in_registers<3>, softmax_in_registers<4>,
-                                             softmax_in_registers<5>, softmax_in_registers<6>,
-                                             softmax_in_registers<7>, softmax_in_registers<8>};
+  constexpr Rows kByVectors[] = {softmax_in_registers<kBelow + 1, kLog>...};
   kByVectors[(n - 1) / 16](rows, n, x, y);
+}
+// Returns false for rows that are too long.
+template <bool kLog>
+bool softmax_of_held_rows(int64_t rows, int64_t n, const float* x, float* y) {
+  if (n > kHeldVectors * 16) return false;
+  softmax_of_held_rows<kLog>(rows, n, x, y, std::make_integer_sequence<int, kHeldVectors>{});
+  return true;
 }
 #else
 // Combines all lanes with f into the first one; f must be associative and commutative.
@@ -325,20 +334,25 @@ float sum_exp(int64_t n, const float* x, float top) {
 }
 #endif
 
-void log_softmax(int64_t n, const float* x, float* y) {
-  float top = greatest_number(n, x);
-  float shift = log_f32(exp_falling_sum(n, x, top, nullptr));
-  in_stretches(n, [&](int64_t first, int64_t last) {
-    SL_INDEPENDENT
-    for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
-  });
+void log_softmax(int64_t rows, int64_t n, const float* x, float* y) {
+#if defined(__AVX512F__)
+  if (softmax_of_held_rows<true>(rows, n, x, y)) return;
+#endif
+  for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+    const float top = greatest_number(n, x);
+    const float shift = log_f32(exp_falling_sum(n, x, top, nullptr));
+    in_stretches(n, [&](int64_t first, int64_t last) {
+      SL_INDEPENDENT
+      for (int64_t i = first; i < last; ++i) y[i] = x[i] - top - shift;
+    });
+  }
 }
 
 // Short rows go through each step some at a time. Where a step ends by combining the lanes of a
 // vector, the processor would wait; it begins with the next row instead.
 void softmax(int64_t rows, int64_t n, const float* x, float* y) {
 #if defined(__AVX512F__)
-  if (n <= kHeldVectors * 16) return softmax_of_held_rows(rows, n, x, y);
+  if (softmax_of_held_rows<false>(rows, n, x, y)) return;
 #endif
   constexpr int64_t kShort = 1024, kMost = 8;
   const int64_t together = n <= kShort ? kMost : 1;

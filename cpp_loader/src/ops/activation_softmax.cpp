@@ -30,8 +30,8 @@ void softmax_of_rows(const Tensor& from, const Tensor& to, bool log) {
   const T* x = from.data<T>();
   T* y = to.data<T>();
   kernels::parallel_for(rows, std::max<int64_t>(1, 16384 / n), [&](int64_t begin, int64_t end) {
-    if (!log) return Rows<T>::softmax(end - begin, n, x + begin * n, y + begin * n);
-    for (int64_t r = begin; r < end; ++r) Rows<T>::log_softmax(n, x + r * n, y + r * n);
+    const auto of_rows = log ? Rows<T>::log_softmax : Rows<T>::softmax;
+    of_rows(end - begin, n, x + begin * n, y + begin * n);
   });
 }
 

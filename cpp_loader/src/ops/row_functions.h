@@ -126,7 +126,7 @@ struct Function {
     Rows<T>::softmax(1, n, at(in), static_cast<T*>(out));
   }
   static void log_softmax(int64_t n, void* out, const void* const* in, const double*) {
-    Rows<T>::log_softmax(n, at(in), static_cast<T*>(out));
+    Rows<T>::log_softmax(1, n, at(in), static_cast<T*>(out));
   }
   // params: eps; in: the row, weight, bias
   static void layer_norm(int64_t n, void* out, const void* const* in, const double* params) {

@@ -21,7 +21,9 @@ struct Rows<float> {
   static void softmax(int64_t rows, int64_t n, const float* x, float* y) {
     f().softmax(rows, n, x, y);
   }
-  static void log_softmax(int64_t n, const float* x, float* y) { f().log_softmax(n, x, y); }
+  static void log_softmax(int64_t rows, int64_t n, const float* x, float* y) {
+    f().log_softmax(rows, n, x, y);
+  }
   static void layer_norm(int64_t n, const float* x, const float* gamma, const float* beta,
                          double eps, float* y, float* mean, float* rstd) {
     f().layer_norm(n, x, gamma, beta, float(eps), y, mean, rstd);
@@ -162,11 +164,13 @@ struct Rows<double> : PlainRows<double> {
       });
     }
   }
-  static void log_softmax(int64_t n, const double* x, double* y) {
-    double top = maximum(n, x), shift = std::log(sum_exp(n, x, top));
-    in_pieces(n, [&](int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) y[i] = x[i] - top - shift;
-    });
+  static void log_softmax(int64_t rows, int64_t n, const double* x, double* y) {
+    for (int64_t r = 0; r < rows; ++r, x += n, y += n) {
+      const double top = maximum(n, x), shift = std::log(sum_exp(n, x, top));
+      in_pieces(n, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) y[i] = x[i] - top - shift;
+      });
+    }
   }
   static void layer_norm(int64_t n, const double* x, const double* gamma, const double* beta,
                          double eps, double* y, double* mean, double* rstd) {

@@ -17,6 +17,7 @@ from ...objects import ScriptObject
 from ...ops import table
 from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
+from ...passes.effects import FUSED
 from ...passes.ahead import in_place
 from ...passes.ahead import values as V
 from ...passes.ahead.again import recompute
@@ -336,6 +337,8 @@ def may_hand_on(function: ScriptFunction[..., Any]) -> bool:
     """Whether results of a straight graph may be its arguments themselves, not new tensors."""
     graph = function._function.attributes[OPTIMIZED]
     for v in graph.outputs[0].node.inputs:
+        if v.node.kind == FUSED and not v.is_parameter:
+            v = v.node.attributes["Subgraph"].outputs[v.node.outputs.index(v)]
         schema = v.node.schema
         if v.is_parameter or schema is None or schema.is_mutable:
             return True
