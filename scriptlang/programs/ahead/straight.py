@@ -17,12 +17,12 @@ from ...objects import ScriptObject
 from ...ops import table
 from ...ops.derivatives.state import alias, open_levels
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
-from ...passes.effects import FUSED
 from ...passes.ahead import in_place
 from ...passes.ahead import values as V
 from ...passes.ahead.again import recompute
 from ...passes.ahead.joint import Joint, check_scalar
 from ...passes.ahead.values import NotStraight
+from ...passes.effects import FUSED
 from ...passes.shape_facts import Fact, TensorFacts
 from ...passes.shapes import propagate
 from ...tensors import Tensor
