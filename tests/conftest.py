@@ -109,6 +109,31 @@ def settled_garbage():
     gc.freeze()
 
 
+def modes():
+    """What a program can set for all of its thread."""
+    import scriptlang
+
+    return {
+        "is_grad_enabled": scriptlang.is_grad_enabled(),
+        "is_inference_mode_enabled": scriptlang.is_inference_mode_enabled(),
+        "default dtype": scriptlang.get_default_dtype(),
+    }
+
+
+@pytest.fixture(autouse=True)
+def kept_modes():
+    """A test that leaves a mode behind changes those that run after it, which are other ones in
+    each run of several workers."""
+    import scriptlang
+
+    before = modes()
+    yield
+    after = modes()
+    scriptlang.set_grad_enabled(before["is_grad_enabled"])
+    scriptlang.set_default_dtype(before["default dtype"])
+    assert after == before, "the test leaves a mode behind"
+
+
 def pytest_collect_file(file_path, parent):
     if file_path.suffix == ".case":
         return CaseFile.from_parent(parent, path=file_path)

@@ -32,6 +32,10 @@ MOST_NODES = 40
 MOST_INPUTS = 16
 """The most nodes and inputs of a group: an engine keeps all values of a group at once."""
 
+LEAST_GAIN = 4
+"""A result waits if that keeps it from being held for this many times as many nodes as its input is
+held longer for it."""
+
 
 def run(graph: Graph) -> bool:
     blocks = [b for b in all_blocks(graph.block) if has_pair(b)]
@@ -223,34 +227,39 @@ class Grouping:
         return None
 
     def move_to_users(self) -> None:
-        """Move what only one later group uses there, if that reads its only input anyway.
+        """Move what only one later group uses there, if that costs no memory.
 
-        So a group does not write it, and it is not kept until then. An example is the comparison
-        of a relu's result, which the backward pass uses.
+        Then no group writes it, and it is not kept until then. An example is the comparison of a
+        relu's result, which the backward pass uses.
         """
-        after: list[set[int]] = [set() for _ in self.nodes]
+        after: list[list[int]] = [[] for _ in self.nodes]
         for i, earlier in enumerate(self.before):
             for d in earlier:
-                after[d].add(i)
+                after[d].append(i)
         for i in reversed(range(len(self.nodes))):
             own = self.group_of(i)
             targets = {self.group_of(user) for user in after[i]}
             target = targets.pop() if len(targets) == 1 else None
-            if own is None or target is None or own == target or not self.is_kept_input(i, after):
+            if own is None or target is None or own == target:
                 continue
-            if self.why_apart([target], i) is None:
+            if self.may_wait(i, after) and self.why_apart([target], i) is None:
                 self.members[own].remove(i)
                 self.members[target].append(i)
                 self.group[i] = target
 
-    def is_kept_input(self, i: int, after: list[set[int]]) -> bool:
-        """Whether a node has one input that is made by its group and used outside of it, too."""
+    def may_wait(self, i: int, after: list[list[int]]) -> bool:
+        """Whether a pointwise node's only input is written by its group and kept long enough."""
         taken = inputs_of([self.nodes[i]])
         made = [d for d in self.before[i] if self.nodes[d] is taken[0].node] if taken else []
-        if len(taken) != 1 or not made or self.group_of(made[0]) != self.group_of(i):
+        if len(taken) != 1 or not made or not facts_of(self.nodes[i].schema).pointwise:
             return False
         own = self.group_of(i)
-        return any(self.group_of(user) != own for user in after[made[0]])
+        others = [user for user in after[made[0]] if self.group_of(user) != own]
+        if self.group_of(made[0]) != own or not others:
+            return False
+        # The input is kept longer, the result is not kept; a bool has a quarter of a float's size.
+        first = after[i][0]
+        return LEAST_GAIN * (first - others[-1]) <= first - i
 
     def units(self) -> list[list[int]]:
         """The groups and single nodes, in an order that respects all dependencies."""

@@ -139,7 +139,7 @@ def test_every_operator_that_draws_random_numbers_is_known(flag, monkeypatch):
         for tensor in tensors():
             given = arguments(op, tensor, flag)
             try:
-                with warnings.catch_warnings(), np.errstate(all="ignore"):
+                with warnings.catch_warnings(), np.errstate(all="ignore"), scriptlang.enable_grad():
                     warnings.simplefilter("ignore")
                     op.kernel(*given or ())
             except Exception:
