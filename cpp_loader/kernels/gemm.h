@@ -16,9 +16,13 @@ template <class T>
 using Finish = void (*)(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows,
                         int64_t columns);
 
-// c[m][n] = activation(start + sum over k of a[m][k] * b[k][n] + added[m][n]). Strides are in
-// elements; the rows of c are contiguous. a, b and added must not overlap c. If packed_b is given,
-// b is not read: see GemmFunctions::pack.
+// Products of at most this depth write each element of c once.
+constexpr int64_t kOnePassDepth = 1024;
+
+// c[m][n] = activation(start + sum over k of a[m][k] * b[k][n]). Strides are in elements; the rows
+// of c are contiguous. With `added` what is activated is scale * (start + sum) + added[m][n]. a, b
+// and added must not overlap c, but added may be c where k <= kOnePassDepth. If packed_b is given, b
+// is not read: see GemmFunctions::pack.
 template <class T>
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;
@@ -34,6 +38,7 @@ struct Gemm {
   Activation activation = Activation::kNone;
   Finish<T> finish = nullptr;  // may be null; applied after the activation
   const T* added = nullptr;    // may be null; its row stride is c_row
+  T scale = T(1);              // used where something is added
   // With a packed B and few rows. Products with the same B that take turns at its two ends find in
   // the cache what the one before read last.
   bool last_panel_first = false;

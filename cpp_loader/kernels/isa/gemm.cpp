@@ -15,7 +15,7 @@
 namespace scriptlang::kernels::SL_ISA {
 namespace {
 
-constexpr int64_t kBlockDepth = 1024;
+constexpr int64_t kBlockDepth = kOnePassDepth;
 // Bytes of A that stay in the second-level cache, for a cache of half a megabyte and for one of a
 // megabyte or more.
 constexpr int64_t kBlockBytes = 160 << 10, kLargeBlockBytes = 384 << 10;
@@ -165,6 +165,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   t.b_stride = kPanel<T> * g.k;
   t.c_row = g.c_row;
   t.start = g.start;
+  t.scale = g.scale;
   t.activation = g.activation;
   t.finish = g.finish;
   const int rows = static_cast<int>(g.m);
@@ -201,6 +202,7 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   t.a_row = g.a_row;
   t.b_stride = kPanel<T> * g.k;
   t.c_row = g.c_row;
+  t.scale = g.scale;
   for (int64_t k0 = 0; k0 < g.k; k0 += depth) {
     t.k = min_of(depth, g.k - k0);
     t.start = k0 == 0 ? g.start : Start::kResult;
@@ -303,6 +305,7 @@ void multiply_unpacked(const Gemm<T>& g) {
     t.b_stride = g.b_row;
     t.c_row = g.c_row;
     t.start = g.start;
+    t.scale = g.scale;
     t.activation = g.activation;
     t.finish = g.finish;
     const PanelGroups groups(g.m, begin, end);
@@ -405,7 +408,7 @@ SL_INLINE void finish_dots(const Gemm<T>& g, int64_t c_column, int64_t m, int ro
     for (int c = 0; c < columns; ++c) {
       T* one = to + c * c_column;
       T value = start_value(g, m + r, n + c, one) + sums[r * columns + c];
-      if (g.added) value += g.added[one - g.c];
+      if (g.added) value = g.scale * value + g.added[one - g.c];
       *one = activate_one(value, g.activation);
       if (g.finish) g.finish(one, 0, one, 0, 1, 1);
     }
@@ -462,7 +465,7 @@ void fill_start(const Gemm<T>& g) {
     for (int64_t n = 0; n < g.n; ++n) {
       T* to = g.c + m * g.c_row + n;
       T value = start_value(g, m, n, to);
-      if (g.added) value += g.added[to - g.c];
+      if (g.added) value = g.scale * value + g.added[to - g.c];
       *to = activate_one(value, g.activation);
     }
   }

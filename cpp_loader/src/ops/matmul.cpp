@@ -10,6 +10,8 @@
 #include "../../kernels/scratch.h"
 #include "linalg.h"
 #include "pointwise.h"
+#include "recording.h"
+#include "row_kernels.h"
 #include "view.h"
 
 namespace scriptlang {
@@ -297,6 +299,43 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
   return add_product(self, matrix_product(a, b), beta, alpha);
 }
 
+// Adds alpha a b to the matrix `self` where it lies, as the update of a weight does. Returns false
+// where that is not possible, or not known to be right.
+bool addmm_where_it_lies(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
+                         const Scalar& alpha) {
+  const ScalarType type = self.dtype();
+  const bool fits = (type == ScalarType::Float32 || type == ScalarType::Float64) &&
+                    a.dtype() == type && b.dtype() == type && self.dim() == 2 && a.dim() == 2 &&
+                    b.dim() == 2 && self.size(0) == a.size(0) && self.size(1) == b.size(1) &&
+                    a.size(1) == b.size(0) && a.size(1) <= kernels::kOnePassDepth;
+  if (!fits || !is_one(beta) || is_symbolic(self) || is_symbolic(a) || is_symbolic(b) ||
+      self.stride(1) != 1 || self.stride(0) < self.size(1) || self.storage() == a.storage() ||
+      self.storage() == b.storage()) {
+    return false;
+  }
+  check_writable(self);
+  const Scalar scale = factor_for(alpha, type);
+  for_float_type(type, [&](auto zero) {
+    using T = decltype(zero);
+    Gemm<T> g;
+    g.m = self.size(0);
+    g.n = self.size(1);
+    g.k = a.size(1);
+    g.a = a.data<T>();
+    g.a_row = a.stride(0);
+    g.a_column = a.stride(1);
+    g.b = b.data<T>();
+    g.b_row = b.stride(0);
+    g.b_column = b.stride(1);
+    g.c = self.data<T>();
+    g.added = g.c;
+    g.c_row = self.stride(0);
+    g.scale = T(scale.to_double());
+    multiply(g);
+  });
+  return true;
+}
+
 Tensor baddbmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                const Scalar& alpha) {
   Tensor product = batched_product(a, b);
@@ -480,9 +519,10 @@ SL_OP(aten_addmm) {
   out[0] = addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4));
 }
 SL_OP(aten_addmm_) {
-  copy_into(args.tensor(0),
-            addmm(args.tensor(0), args.tensor(1), args.tensor(2), args.scalar(3), args.scalar(4)));
-  out[0] = args.tensor(0);
+  const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
+  const Scalar &beta = args.scalar(3), &alpha = args.scalar(4);
+  if (!addmm_where_it_lies(self, a, b, beta, alpha)) copy_into(self, addmm(self, a, b, beta, alpha));
+  out[0] = self;
 }
 SL_OP(aten_addmv) {
   for (int i : {3, 4}) check_fits(args.scalar(i), args.tensor(0).dtype());

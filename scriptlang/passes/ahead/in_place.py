@@ -12,6 +12,11 @@ parameters, are then read and written once. The targets must not share memory wi
 
     %ps, %gs, %ms, ... = aten::_fused_adam([%p], [%g], [%m], ...)
     aten::copy_(%p, %ps[0], False)                             ->   aten::_fused_adam_([%p], ...)
+
+And a product that only an argument gets added is added where it is computed, and not kept:
+
+    %g = aten::mm(%a, %b)
+    aten::add_(%param, %g, -lr)          ->   aten::addmm_(%param, %a, %b, 1, -lr)
 """
 
 from __future__ import annotations
@@ -22,6 +27,7 @@ from typing import Any
 from ... import types as T
 from ...ir import Graph, Node, Value
 from ...ops import table
+from ..effects import has_side_effects
 from ..shape_facts import Fact, TensorFacts
 
 
@@ -41,6 +47,12 @@ def run(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -
             write(copy, chain)
             changed = True
     return changed
+
+
+def add_products(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -> None:
+    """After groups are fused: they do not reach across what writes."""
+    for node in [node for node in graph.nodes if is_added_product(node, targets, facts)]:
+        add_product(node)
 
 
 def is_last_copy(node: Node, targets: Collection[Value]) -> bool:
@@ -182,3 +194,48 @@ def write(copy: Node, chain: list[Node]) -> None:
             )
         node.output.replace_all_uses_with(target)
         node.destroy()
+
+
+def is_added_product(node: Node, targets: Collection[Value], facts: Mapping[Value, Fact]) -> bool:
+    """Whether a node adds a product that is not used otherwise to all of a target."""
+    if node.kind != "aten::add_" or node.inputs[0] not in targets or node.output.uses:
+        return False
+    target, product = node.inputs[0], node.inputs[1]
+    if product.type != T.TENSOR or product.node.kind != "aten::mm" or product.is_parameter:
+        return False
+    wanted = facts.get(target)
+    return (
+        len(product.uses) == 1
+        and product.node.block is node.block
+        and target not in product.node.inputs
+        and isinstance(wanted, TensorFacts)
+        and is_like(facts.get(product), wanted)
+    )
+
+
+def add_product(node: Node) -> None:
+    """Add the product to the target where it is computed, unless the target is read after that."""
+    graph, (target, product, factor) = node.graph, node.inputs
+    first = product.node
+    order = {n: k for k, n in enumerate(graph.nodes)}
+    if not is_last(node, first, product, order) or not move_up(factor, first, order):
+        return
+    writer = table.find("aten::addmm_")
+    assert writer is not None
+    with graph.at(first):
+        inputs = [target, *first.inputs, graph.constant(1, T.INT), factor]
+        graph.insert(writer.name, inputs, [T.TENSOR], schema=writer.schema, like=node)
+    node.destroy()
+    first.destroy()
+
+
+def move_up(v: Value, first: Node, order: Mapping[Node, int]) -> bool:
+    """Let a number be computed before a node, where it only needs arguments and constants."""
+    if v.is_parameter or order.get(v.node, -1) < order[first]:
+        return True
+    if has_side_effects(v.node) or any(
+        not i.is_parameter and order.get(i.node, -1) >= order[first] for i in v.node.inputs
+    ):
+        return False
+    v.node.move_before(first)
+    return True

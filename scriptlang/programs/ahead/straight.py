@@ -464,6 +464,8 @@ def runnable(
         for made in (own, fast):
             in_place.run(made, made.inputs[leaves:], facts_in(made, facts))
     fuse_pointwise.run(fast)
+    if facts is not None:
+        in_place.add_products(fast, fast.inputs[leaves:], facts_in(fast, facts))
     function = Function(name, schema_of_graph(name, own), own)
     function.attributes[OPTIMIZED] = fast
     return ScriptFunction(function, engine_named(engine))
