@@ -21,8 +21,8 @@ constexpr int64_t kOnePassDepth = 1024;
 
 // c[m][n] = activation(start + sum over k of a[m][k] * b[k][n]). Strides are in elements; the rows
 // of c are contiguous. With `added` what is activated is scale * (start + sum) + added[m][n]. a, b
-// and added must not overlap c, but added may be c where k <= kOnePassDepth. If packed_b is given, b
-// is not read: see GemmFunctions::pack.
+// and added must not overlap c, but added may be c where k <= kOnePassDepth. If packed_b is given,
+// b is not read: see GemmFunctions::pack.
 template <class T>
 struct Gemm {
   int64_t m = 0, n = 0, k = 0;

@@ -41,6 +41,7 @@ struct Way {
   Start start;
   Activation activation;
   bool finished = false;
+  enum { kNothing, kAnother, kItself } added = kNothing;  // kItself: the result
 };
 
 // Shows an element that is finished twice, or not at all.
@@ -74,6 +75,11 @@ double error_of(const GemmFunctions<T>& functions, int64_t m, int64_t n, int64_t
   g.bias = bias.data();
   g.activation = way.activation;
   if (way.finished) g.finish = &halve<T>;
+  std::vector<T> another = way.added == Way::kItself ? c : noise<T>(random, m * n);
+  if (way.added != Way::kNothing) {
+    g.added = way.added == Way::kItself ? c.data() : another.data();
+    g.scale = T(-0.75);
+  }
   std::vector<double> wanted;
   for (int64_t i = 0; i < m; ++i) {
     for (int64_t j = 0; j < n; ++j) {
@@ -85,6 +91,7 @@ double error_of(const GemmFunctions<T>& functions, int64_t m, int64_t n, int64_t
         sum += double(a[size_t(i * g.a_row + p * g.a_column)]) *
                double(b[size_t(p * g.b_row + j * g.b_column)]);
       }
+      if (g.added) sum = double(g.scale) * sum + another[size_t(i * n + j)];
       if (way.activation != Activation::kNone) sum = std::max(sum, 0.0);
       if (way.activation == Activation::kRelu6) sum = std::min(sum, 6.0);
       wanted.push_back(way.finished ? sum / 2 : sum);
@@ -106,8 +113,8 @@ double error_of(const GemmFunctions<T>& functions, int64_t m, int64_t n, int64_t
 
 template <class T>
 void check_all(const KernelSet& set) {
-  const int64_t rows[] = {1, 2, 3, 6, 7, 14, 15, 29, 97};
-  const int64_t columns[] = {1, 7, 16, 31, 33, 64, 130};
+  const int64_t rows[] = {1, 2, 3, 6, 7, 14, 15, 29, 32, 97};
+  const int64_t columns[] = {1, 7, 16, 31, 33, 64, 130, 259};
   const int64_t depths[] = {0, 1, 5, 16, 100, 777};
   int turn = 0;
   for (int64_t m : rows)
@@ -116,6 +123,8 @@ void check_all(const KernelSet& set) {
         for (int bits = 0; bits < 8; ++bits) {
           Way way{(bits & 1) != 0, (bits & 2) != 0,      (bits & 4) != 0,
                   Start(turn % 4), Activation(turn % 3), turn % 5 < 2};
+          if (turn % 7 == 1) way.added = Way::kAnother;
+          if (turn % 7 == 4) way.added = Way::kItself;
           ++turn;
           double error = error_of<T>(set.gemm<T>(), m, n, k, way);
           if (error > kAllowed) {
@@ -151,6 +160,23 @@ TEST(products_shared_by_threads) {
       CHECK(error_of<float>(set.gemm<float>(), 1500, 3, 300, way) < kAllowed);
     }
   });
+  set_thread_count(1);
+}
+
+// Where the operands are exchanged, and more than one pass over the depth is made.
+TEST(products_of_few_rows_with_transposed_weights) {
+  for (int threads : {1, 2}) {
+    set_thread_count(threads);
+    for_sets([](const KernelSet& set) {
+      for (int64_t m : {15, 16, 32, 47, 64}) {
+        for (Start start : {Start::kZero, Start::kColumnBias, Start::kRowBias}) {
+          const Way way{false, true, false, start, Activation::kRelu};
+          CHECK(error_of<float>(set.gemm<float>(), m, 210, 2100, way) < kAllowed);
+          CHECK(error_of<double>(set.gemm<double>(), m, 133, 300, way) < kAllowed);
+        }
+      }
+    });
+  }
   set_thread_count(1);
 }
 

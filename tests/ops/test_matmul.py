@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+import scriptlang
 from tests.ops.harness import Arrays, both_tests, call
 
 A = Arrays("matmul")
@@ -126,5 +127,25 @@ def mixtures():
     yield call("linalg_vecdot", np.float32(2), A.normal(3))
 
 
-SAMPLES = [*samples(), *mixtures()]
+def updates():
+    """Products added to a matrix where it lies, or not: by its type, its strides and the depth."""
+    a, b = A.normal(9, 20), A.normal(9, 34)
+    yield call("addmm_", A.normal(20, 34), a.T, b, alpha=-0.25)
+    yield call("addmm_", A.normal(34, 20).T, a.T, b, alpha=-0.25)
+    yield call("addmm_", A.normal(20, 68)[:, :34], a.T, b, alpha=2)
+    yield call("addmm_", A.normal(20, 34), a.T, b, alpha=-0.25, beta=0.5)
+    yield call("addmm_", *(x.astype("float64") for x in (A.normal(20, 34), a.T, b)), alpha=3)
+    yield call("addmm_", A.normal(3, 5), A.normal(3, 1100), A.normal(1100, 5), tolerance=1e-4)
+    yield call("addmm_", A.normal(3, 5), A.normal(3, 0), A.normal(0, 5), alpha=2)
+    yield call("addmm_", A.normal(3, 5), A.normal(3, 2), A.normal(3, 5))
+    yield call("addmm_", A.integers(0, 9, 2, 2), A.integers(0, 9, 2, 3), A.integers(0, 9, 3, 2))
+
+
+SAMPLES = [*samples(), *mixtures(), *updates()]
 test_recorded, test_pytorch = both_tests("matmul", SAMPLES)
+
+
+def test_a_matrix_times_itself_is_added_to_it():
+    x = scriptlang.arange(4.0).reshape(2, 2)
+    x.addmm_(x, x)
+    assert x.tolist() == [[2, 4], [8, 14]]

@@ -54,6 +54,50 @@ def test_all_nets_are_straight_and_train_as_recorded(name, algorithm):
         np.testing.assert_allclose(mine.numpy(), theirs.numpy(), 1e-4, 1e-6, err_msg=key)
 
 
+def kinds(step):
+    function = graphs(step)[0].function._function
+    return [node.kind for node in function.attributes[OPTIMIZED].nodes]
+
+
+def test_gradients_of_matrices_are_added_where_they_are_computed():
+    batches = nets.batches("mlp", 3)
+    step = made("mlp")
+    run(step, batches)
+    assert kinds(step).count("aten::addmm_") == 3
+    assert "aten::mm" not in kinds(step)
+    step = made("mlp", momentum=0.9)  # which needs the gradients twice
+    run(step, batches)
+    assert "aten::addmm_" not in kinds(step)
+
+
+class Tied(nn.Module):
+    """One matrix there and back: its gradient is a sum, and it is read after the first product."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(sl.arange(12.0).reshape(3, 4) / 12)
+
+    def forward(self, x):
+        return sl.tanh(sl.tanh(x @ self.weight) @ self.weight.t())
+
+
+def test_a_matrix_that_is_read_twice_is_written_last():
+    model = Tied()
+    step = optim.training_step(model, nn.MSELoss(), optim.SGD(model.parameters(), lr=0.5))
+    other = Tied()
+    train = optim.SGD(other.parameters(), lr=0.5)
+    for k in range(3):
+        x = sl.arange(6.0).reshape(2, 3) * 0.1 + k
+        loss = nn.MSELoss()(other(x), x)
+        train.zero_grad()
+        loss.backward()
+        train.step()
+        np.testing.assert_allclose(step.step(x, x).item(), loss.item(), 1e-5)
+        np.testing.assert_allclose(
+            model.weight.detach().numpy(), other.weight.detach().numpy(), 1e-5
+        )
+
+
 @pytest.mark.parametrize(
     "algorithm, options",
     [

@@ -5,11 +5,13 @@
 // is read from there tile by tile, which the micro-kernel hides. The tiles of a panel prefetch the
 // next panel from memory and, if A is not packed, also its next rows. For few rows there are other
 // ways: B is not packed if its rows are contiguous, and dot products are used if its columns are.
+// If there are fewer rows than columns of such a B, the operands may be exchanged.
 #include "micro.h"
 
 #include "../caches.h"
 #include "../parallel.h"
 #include "../scratch.h"
+#include "dots.h"
 #include "entry.h"
 
 namespace scriptlang::kernels::SL_ISA {
@@ -325,53 +327,6 @@ void multiply_unpacked(const Gemm<T>& g) {
   });
 }
 
-// Operands of dot products: rows of A and columns of B are contiguous in k.
-template <class T>
-struct Dots {
-  int64_t k;
-  const T *a, *b;
-  int64_t a_row, b_column;
-  T* sums;  // [rows][columns]
-};
-
-template <class T, int Rows, int Columns>
-SL_NOINLINE void dot_tile(const Dots<T>& d) {
-  constexpr int W = kLanes<T>;
-  Vector<T> sum[Rows][Columns];
-  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int c = 0; c < Columns; ++c) sum[r][c] =
-      Vector<T>{};
-  for (int64_t k = 0; k < d.k; k += W) {
-    int left = static_cast<int>(min_of(W, d.k - k));
-    Vector<T> a[Rows];
-    SL_UNROLL for (int r = 0; r < Rows; ++r) {
-      a[r] = left == W ? load(d.a + r * d.a_row + k) : load_first(d.a + r * d.a_row + k, left);
-    }
-    SL_UNROLL for (int c = 0; c < Columns; ++c) {
-      const T* from = d.b + c * d.b_column + k;
-      Vector<T> b = left == W ? load(from) : load_first(from, left);
-      SL_UNROLL for (int r = 0; r < Rows; ++r) sum[r][c] += a[r] * b;
-    }
-  }
-  SL_UNROLL for (int r = 0; r < Rows; ++r) SL_UNROLL for (int c = 0; c < Columns; ++c)
-      d.sums[r * Columns + c] = sum_lanes<T>(sum[r][c]);
-}
-
-// One long dot product, in independent partial sums.
-template <class T>
-SL_NOINLINE void long_dot(const Dots<T>& d) {
-  constexpr int W = kLanes<T>, kStep = 4 * W;
-  Vector<T> sum[4] = {};
-  int64_t k = 0;
-  for (; k + kStep <= d.k; k += kStep) {
-    SL_UNROLL for (int i = 0; i < 4; ++i) sum[i] += load(d.a + k + i * W) * load(d.b + k + i * W);
-  }
-  for (; k < d.k; k += W) {
-    const int left = static_cast<int>(min_of(W, d.k - k));
-    sum[0] += load_first(d.a + k, left) * load_first(d.b + k, left);
-  }
-  d.sums[0] = sum_lanes<T>((sum[0] + sum[1]) + (sum[2] + sum[3]));
-}
-
 // Columns of a tile of one row and of two rows: enough sums to hide the latency of multiply-adds.
 constexpr int kDotColumns = 8, kDotPairColumns = 4, kDotTileRows = 2;
 
@@ -517,6 +472,48 @@ void multiply_turned(const Gemm<T>& g) {
   }
 }
 
+// to[i][j] = from[j][i] for rows [0, m) of n elements.
+template <class T>
+void turn(int64_t m, int64_t n, const T* from, T* to, int64_t to_row) {
+  constexpr int W = kLanes<T>;
+  const int64_t high = m / W * W, wide = n / W * W;
+  for (int64_t i = 0; i < high; i += W) {
+    for (int64_t j = 0; j < wide; j += W) {
+      Vector<T> square[W];
+      SL_UNROLL for (int r = 0; r < W; ++r) square[r] = load(from + (j + r) * m + i);
+      transpose<T>(square);
+      SL_UNROLL for (int r = 0; r < W; ++r) store(to + (i + r) * to_row + j, square[r]);
+    }
+  }
+  for (int64_t i = 0; i < m; ++i) {
+    for (int64_t j = i < high ? wide : 0; j < n; ++j) to[i * to_row + j] = from[j * m + i];
+  }
+}
+
+// Whether less has to be laid out if the operands are exchanged: A instead of a B whose columns are
+// contiguous, such as the weights of a layer in training, and the result.
+template <class T>
+bool pays_to_exchange(const Gemm<T>& g) {
+  constexpr int64_t kMost = 1 << 18;  // elements of the result, which should stay in the cache
+  const int64_t whole = ceil_div(g.m, kLanes<T>) * kLanes<T>;  // rows become columns of vectors
+  return g.a_column == 1 && g.b_row == 1 && g.m > kTileRows && 8 * whole <= 9 * g.m &&
+         g.m * g.n <= kMost && g.k * (g.n - g.m) > g.m * g.n && !g.added && !g.finish &&
+         g.start != Start::kResult;
+}
+
+template <class T>
+void multiply_exchanged(const Gemm<T>& g) {
+  Gemm<T> x = exchanged(g);
+  Scratch space(sizeof(T) * uint64_t(packed_size<T>(x.k, x.n) + x.m * x.n));
+  T* packed = space.as<T>();
+  pack(x.k, x.n, x.b, x.b_row, x.b_column, packed);
+  x.packed_b = packed;
+  x.c = packed + packed_size<T>(x.k, x.n);
+  x.c_row = x.n;
+  multiply_packed(x);
+  turn(g.m, g.n, x.c, g.c, g.c_row);
+}
+
 template <class T>
 void multiply(const Gemm<T>& g) {
   if (g.m <= 0 || g.n <= 0) return;
@@ -532,6 +529,7 @@ void multiply(const Gemm<T>& g) {
     if (g.m <= kDotRows) return multiply_dots(g, 1);
     if (g.n <= kDotRows) return multiply_dots(exchanged(g), g.c_row);
   }
+  if (pays_to_exchange(g)) return multiply_exchanged(g);
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
   if (g.a_column != 1 && panels > 1 && g.m > kTileRows) return multiply_turned(g);

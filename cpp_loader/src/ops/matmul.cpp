@@ -521,7 +521,8 @@ SL_OP(aten_addmm) {
 SL_OP(aten_addmm_) {
   const Tensor &self = args.tensor(0), &a = args.tensor(1), &b = args.tensor(2);
   const Scalar &beta = args.scalar(3), &alpha = args.scalar(4);
-  if (!addmm_where_it_lies(self, a, b, beta, alpha)) copy_into(self, addmm(self, a, b, beta, alpha));
+  if (!addmm_where_it_lies(self, a, b, beta, alpha))
+    copy_into(self, addmm(self, a, b, beta, alpha));
   out[0] = self;
 }
 SL_OP(aten_addmv) {
