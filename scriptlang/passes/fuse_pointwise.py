@@ -32,9 +32,9 @@ MOST_NODES = 40
 MOST_INPUTS = 16
 """The most nodes and inputs of a group: an engine keeps all values of a group at once."""
 
-LEAST_GAIN = 4
-"""A result waits if that keeps it from being held for this many times as many nodes as its input is
-held longer for it."""
+NEAR, LEAST_GAIN = 4, 4
+"""A result waits if its input is held longer for it by few nodes, or if otherwise it would be held
+for many times as many nodes itself."""
 
 
 def run(graph: Graph) -> bool:
@@ -259,7 +259,7 @@ class Grouping:
             return False
         # The input is kept longer, the result is not kept; a bool has a quarter of a float's size.
         first = after[i][0]
-        return LEAST_GAIN * (first - others[-1]) <= first - i
+        return first - others[-1] <= max(NEAR, (first - i) // LEAST_GAIN)
 
     def units(self) -> list[list[int]]:
         """The groups and single nodes, in an order that respects all dependencies."""
