@@ -16,6 +16,14 @@ template <class T>
 using Finish = void (*)(const T* from, int64_t from_row, T* to, int64_t to_row, int64_t rows,
                         int64_t columns);
 
+// The smallest builds do without what needs more code than it is worth there: `scale`, and operands
+// that are exchanged.
+#ifdef SL_NO_OPTIMIZER
+constexpr bool kSmallGemm = true;
+#else
+constexpr bool kSmallGemm = false;
+#endif
+
 // Products of at most this depth write each element of c once.
 constexpr int64_t kOnePassDepth = 1024;
 
@@ -38,7 +46,9 @@ struct Gemm {
   Activation activation = Activation::kNone;
   Finish<T> finish = nullptr;  // may be null; applied after the activation
   const T* added = nullptr;    // may be null; its row stride is c_row
-  T scale = T(1);              // used where something is added
+#ifndef SL_NO_OPTIMIZER
+  T scale = T(1);  // used where something is added
+#endif
   // With a packed B and few rows. Products with the same B that take turns at its two ends find in
   // the cache what the one before read last.
   bool last_panel_first = false;

@@ -167,7 +167,7 @@ void multiply_flat(const Gemm<T>& g, int64_t first, int64_t last) {
   t.b_stride = kPanel<T> * g.k;
   t.c_row = g.c_row;
   t.start = g.start;
-  t.scale = g.scale;
+  if constexpr (!kSmallGemm) t.scale = g.scale;
   t.activation = g.activation;
   t.finish = g.finish;
   const int rows = static_cast<int>(g.m);
@@ -204,7 +204,7 @@ void multiply_block(const Gemm<T>& g, int64_t top, int64_t bottom, int64_t first
   t.a_row = g.a_row;
   t.b_stride = kPanel<T> * g.k;
   t.c_row = g.c_row;
-  t.scale = g.scale;
+  if constexpr (!kSmallGemm) t.scale = g.scale;
   for (int64_t k0 = 0; k0 < g.k; k0 += depth) {
     t.k = min_of(depth, g.k - k0);
     t.start = k0 == 0 ? g.start : Start::kResult;
@@ -307,7 +307,7 @@ void multiply_unpacked(const Gemm<T>& g) {
     t.b_stride = g.b_row;
     t.c_row = g.c_row;
     t.start = g.start;
-    t.scale = g.scale;
+    if constexpr (!kSmallGemm) t.scale = g.scale;
     t.activation = g.activation;
     t.finish = g.finish;
     const PanelGroups groups(g.m, begin, end);
@@ -341,6 +341,12 @@ T start_value(const Gemm<T>& g, int64_t row, int64_t column, const T* c) {
 }
 
 template <class T>
+T joined(const Gemm<T>& g, T value, T added) {
+  if constexpr (!kSmallGemm) value *= g.scale;
+  return value + added;
+}
+
+template <class T>
 T activate_one(T x, Activation activation) {
   if (activation == Activation::kNone) return x;
   if (x < T(0)) x = T(0);
@@ -363,7 +369,7 @@ SL_INLINE void finish_dots(const Gemm<T>& g, int64_t c_column, int64_t m, int ro
     for (int c = 0; c < columns; ++c) {
       T* one = to + c * c_column;
       T value = start_value(g, m + r, n + c, one) + sums[r * columns + c];
-      if (g.added) value = g.scale * value + g.added[one - g.c];
+      if (g.added) value = joined(g, value, g.added[one - g.c]);
       *one = activate_one(value, g.activation);
       if (g.finish) g.finish(one, 0, one, 0, 1, 1);
     }
@@ -420,7 +426,7 @@ void fill_start(const Gemm<T>& g) {
     for (int64_t n = 0; n < g.n; ++n) {
       T* to = g.c + m * g.c_row + n;
       T value = start_value(g, m, n, to);
-      if (g.added) value = g.scale * value + g.added[to - g.c];
+      if (g.added) value = joined(g, value, g.added[to - g.c]);
       *to = activate_one(value, g.activation);
     }
   }
@@ -529,7 +535,9 @@ void multiply(const Gemm<T>& g) {
     if (g.m <= kDotRows) return multiply_dots(g, 1);
     if (g.n <= kDotRows) return multiply_dots(exchanged(g), g.c_row);
   }
-  if (pays_to_exchange(g)) return multiply_exchanged(g);
+  if constexpr (!kSmallGemm) {
+    if (pays_to_exchange(g)) return multiply_exchanged(g);
+  }
   int64_t panels = ceil_div(g.n, kPanel<T>);
   int64_t panel_bytes = kPanel<T> * g.k * static_cast<int64_t>(sizeof(T));
   if (g.a_column != 1 && panels > 1 && g.m > kTileRows) return multiply_turned(g);

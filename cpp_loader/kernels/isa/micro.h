@@ -37,7 +37,9 @@ struct Tile {
   Activation activation;
   Finish<T> finish = nullptr;
   const T* added = nullptr;  // may be null; with the layout of c
-  T scale = T(1);            // of the sums that `added` is added to
+#ifndef SL_NO_OPTIMIZER
+  T scale = T(1);  // of the sums that `added` is added to
+#endif
   // kTaps only: offsets in the rows of A and the panels of B, for each run of k products.
   const int64_t *taps = nullptr, *b_taps = nullptr;
   int64_t tap_count = 1;

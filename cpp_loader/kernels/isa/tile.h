@@ -101,7 +101,8 @@ SL_NOINLINE void finish_tile(const Tile<T>& t, const T* added, T* piece, T* c, i
         T* at = piece + (r * vectors + j) * W;
         Vector<T> x = load(at);
         if (added != nullptr) {
-          x = x * t.scale + load_first(added + r * t.c_row + j * W, t.columns - j * W);
+          if constexpr (!kSmallGemm) x *= t.scale;
+          x += load_first(added + r * t.c_row + j * W, t.columns - j * W);
         }
         store(at, bounds.apply(x));
       }
@@ -299,11 +300,10 @@ SL_NOINLINE void multiply_tiles(const Tile<T>& t) {
     } else {
       if (added != nullptr) {
         const T* from = added;
-        const Vector<T> scale = splat(t.scale);
         SL_UNROLL for (int r = 0; r < Rows; ++r) {
           SL_UNROLL for (int j = 0; j < Vectors; ++j) {
-            sum[r][j] = sum[r][j] * scale +
-                        (kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W));
+            if constexpr (!kSmallGemm) sum[r][j] *= splat(t.scale);
+            sum[r][j] += kLeavesOut ? load_lanes(from + j * W, lanes[j]) : load(from + j * W);
           }
           from = unknown(from + t.c_row);
         }

@@ -303,6 +303,7 @@ Tensor addmm(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar&
 // where that is not possible, or not known to be right.
 bool addmm_where_it_lies(const Tensor& self, const Tensor& a, const Tensor& b, const Scalar& beta,
                          const Scalar& alpha) {
+  if (kernels::kSmallGemm) return false;
   const ScalarType type = self.dtype();
   const bool fits = (type == ScalarType::Float32 || type == ScalarType::Float64) &&
                     a.dtype() == type && b.dtype() == type && self.dim() == 2 && a.dim() == 2 &&
@@ -330,7 +331,7 @@ bool addmm_where_it_lies(const Tensor& self, const Tensor& a, const Tensor& b, c
     g.c = self.data<T>();
     g.added = g.c;
     g.c_row = self.stride(0);
-    g.scale = T(scale.to_double());
+    if constexpr (!kernels::kSmallGemm) g.scale = T(scale.to_double());
     multiply(g);
   });
   return true;
