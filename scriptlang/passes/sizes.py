@@ -23,11 +23,13 @@ class Symbol:
     """An unknown number.
 
     at_least: a lower bound, or None. home: the block of a graph in which it is made, or None.
+    likely: a value that it has had, or None; for decisions that only cost time or memory.
     """
 
     name: str
     at_least: int | None = 0
     home: Any = None
+    likely: int | None = None
 
     def __str__(self) -> str:
         return self.name
@@ -79,9 +81,11 @@ class TooLong(Exception):
     """Raised if an expression would have more than MOST_TERMS terms."""
 
 
-def symbol(name: str, at_least: int | None = 0, home: Any = None) -> Expression:
+def symbol(
+    name: str, at_least: int | None = 0, home: Any = None, likely: int | None = None
+) -> Expression:
     """A new symbol as an expression; it differs from other symbols with the same name."""
-    return expression_of(Symbol(name, at_least, home))
+    return expression_of(Symbol(name, at_least, home, likely))
 
 
 def expression_of(s: Symbol) -> Expression:

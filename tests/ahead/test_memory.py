@@ -9,6 +9,7 @@ import pytest
 
 import scriptlang
 from scriptlang import Tensor, aot_backward, nn, value_and_grad
+from scriptlang.ir import OPTIMIZED
 
 ENGINES = ("python", "native")
 
@@ -129,3 +130,35 @@ def test_the_default_dtype_of_a_call_counts():
             assert call(x)[0].dtype == default
         finally:
             scriptlang.set_default_dtype(scriptlang.float32)
+
+
+class Wide(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(8, 512), nn.GELU(), nn.Linear(512, 1))
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x).sum()
+
+
+def count_of_gelu(call, x: Tensor) -> int:
+    call(x)
+    graph = call.last[1].function._function.attributes[OPTIMIZED]
+    groups = [n.attributes["Subgraph"] for n in graph.walk() if "Subgraph" in n.attributes]
+    return sum(n.kind == "aten::gelu" for g in (graph, *groups) for n in g.walk())
+
+
+def test_activations_are_computed_again_for_batches_of_any_size():
+    """A graph for any size is made by the sizes that there have been."""
+    large, small = scriptlang.ones(4096, 8), scriptlang.ones(5, 8)
+    assert count_of_gelu(value_and_grad(Wide()), large) == 2
+    assert count_of_gelu(value_and_grad(Wide()), small) == 1
+    call = value_and_grad(Wide())
+    call(small)
+    assert count_of_gelu(call, large) == 2
+    call = value_and_grad(Wide())
+    call(large)
+    assert count_of_gelu(call, small) == 2
+    call = value_and_grad(Wide())
+    call(small)
+    assert count_of_gelu(call, small[1:]) == 1

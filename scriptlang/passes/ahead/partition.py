@@ -19,7 +19,7 @@ from ...ops.table import facts_of
 from ..effects import has_side_effects, is_random
 from ..fusible import is_fusible
 from ..shape_facts import Fact, TensorFacts
-from ..sizes import Size
+from ..sizes import Size, substitute
 from .flow import ENDLESS, Network
 
 SYMBOL = 64
@@ -120,7 +120,9 @@ def bytes_of(v: Value, fact: Fact) -> int:
 
 
 def number(size: Size) -> int:
-    return size if isinstance(size, int) else SYMBOL
+    """A size as it was when the graph was made, or SYMBOL."""
+    found = substitute(size, lambda s: SYMBOL if s.likely is None else s.likely)
+    return found if isinstance(found, int) else SYMBOL
 
 
 def width(dtype: DType | None) -> int:

@@ -136,6 +136,11 @@ def matches(pattern: Pattern, sizes: tuple[int, ...]) -> bool:
     return True
 
 
+def greatest(part: Any) -> int:
+    """The greatest of the sizes of calls that a symbol stands for."""
+    return part if type(part) is int else max(map(greatest, part))
+
+
 def facts_of(taken: Taken, pattern: Pattern) -> list[TensorFacts]:
     """The facts of the tensors among the arguments."""
     symbols: dict[Any, Size] = {}
@@ -146,7 +151,7 @@ def facts_of(taken: Taken, pattern: Pattern) -> list[TensorFacts]:
         shape: list[Size] = []
         for p in pattern[at : at + len(leaf._size)]:
             if type(p) is not int and p not in symbols:
-                symbols[p] = symbol(f"s{len(symbols)}", 2)
+                symbols[p] = symbol(f"s{len(symbols)}", 2, likely=greatest(p))
             shape.append(p if type(p) is int else symbols[p])
         at += len(leaf._size)
         facts.append(tensor_facts(shape, leaf.dtype))
