@@ -162,3 +162,32 @@ def test_activations_are_computed_again_for_batches_of_any_size():
     call = value_and_grad(Wide())
     call(small)
     assert count_of_gelu(call, small[1:]) == 1
+
+
+class Seen(nn.Module):
+    """Adds a product to a buffer, after a look at its operands."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.weight = nn.Parameter(scriptlang.ones(3))
+        self.register_buffer("seen", scriptlang.zeros(3, 3))
+
+    def forward(self, x: Tensor) -> Tensor:
+        product = scriptlang.mm(x.t(), x)
+        if bool(x.sum() > 30.0):
+            raise ValueError("too much")
+        self.seen.add_(product, alpha=0.5)
+        return (x * self.weight).sum()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_an_error_comes_before_the_write(engine):
+    model = scriptlang.script(Seen())
+    call = value_and_grad(model, engine=engine)
+    few, many = scriptlang.ones(2, 3), scriptlang.ones(20, 3)
+    assert not call.why(few)
+    with pytest.raises(ValueError, match="too much"):
+        call(many)
+    assert model.seen.tolist() == [[0.0] * 3] * 3
+    call(few)
+    assert model.seen.tolist() == [[1.0] * 3] * 3

@@ -217,7 +217,10 @@ def add_product(node: Node) -> None:
     """Add the product to the target where it is computed, unless the target is read after that."""
     graph, (target, product, factor) = node.graph, node.inputs
     first = product.node
-    order = {n: k for k, n in enumerate(graph.nodes)}
+    nodes = list(graph.nodes)
+    order = {n: k for k, n in enumerate(nodes)}
+    if any(map(may_raise, nodes[order[first] : order[node]])):
+        return  # after an error the target would be written
     if not is_last(node, first, product, order) or not move_up(factor, first, order):
         return
     writer = table.find("aten::addmm_")
@@ -227,6 +230,12 @@ def add_product(node: Node) -> None:
         graph.insert(writer.name, inputs, [T.TENSOR], schema=writer.schema, like=node)
     node.destroy()
     first.destroy()
+
+
+def may_raise(node: Node) -> bool:
+    """Whether a program may end at a node. Writes only fail where earlier ones have been made."""
+    is_write = node.schema is not None and node.schema.is_mutable
+    return bool(node.blocks) or has_side_effects(node) and not is_write
 
 
 def move_up(v: Value, first: Node, order: Mapping[Node, int]) -> bool:
