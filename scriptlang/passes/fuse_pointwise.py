@@ -227,7 +227,7 @@ class Grouping:
         return None
 
     def move_to_users(self) -> None:
-        """Move what only one later group uses there, if that costs no memory.
+        """Move what only one later group uses there, if that costs little memory.
 
         Then no group writes it, and it is not kept until then. An example is the comparison of a
         relu's result, which the backward pass uses.

@@ -165,29 +165,42 @@ def test_activations_are_computed_again_for_batches_of_any_size():
 
 
 class Seen(nn.Module):
-    """Adds a product to a buffer, after a look at its operands."""
+    """Adds a product to a buffer, after what may raise an error for elements of its arguments."""
 
     def __init__(self) -> None:
         super().__init__()
-        self.weight = nn.Parameter(scriptlang.ones(3))
+        self.table = nn.Parameter(scriptlang.ones(4, 3))
         self.register_buffer("seen", scriptlang.zeros(3, 3))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, i: Tensor) -> Tensor:
         product = scriptlang.mm(x.t(), x)
+        rows = nn.functional.embedding(i, self.table)
         if bool(x.sum() > 30.0):
             raise ValueError("too much")
         self.seen.add_(product, alpha=0.5)
-        return (x * self.weight).sum()
+        return (x * rows).sum()
+
+
+class SeenAtOnce(Seen):
+    def forward(self, x: Tensor, i: Tensor) -> Tensor:
+        product = scriptlang.mm(x.t(), x)
+        rows = nn.functional.embedding(i, self.table)
+        self.seen.add_(product, alpha=0.5)
+        return (x * rows).sum()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
-def test_an_error_comes_before_the_write(engine):
-    model = scriptlang.script(Seen())
+@pytest.mark.parametrize("module", [Seen, SeenAtOnce])
+def test_an_error_comes_before_the_write(engine, module):
+    model = scriptlang.script(module())
     call = value_and_grad(model, engine=engine)
-    few, many = scriptlang.ones(2, 3), scriptlang.ones(20, 3)
-    assert not call.why(few)
-    with pytest.raises(ValueError, match="too much"):
-        call(many)
+    x, i = scriptlang.ones(2, 3), scriptlang.tensor([0, 1])
+    assert not call.why(x, i)
+    with pytest.raises(IndexError):
+        call(x, i + 3)
+    if module is Seen:
+        with pytest.raises(ValueError, match="too much"):
+            call(x * 10, i)
     assert model.seen.tolist() == [[0.0] * 3] * 3
-    call(few)
+    call(x, i)
     assert model.seen.tolist() == [[1.0] * 3] * 3

@@ -27,8 +27,14 @@ from typing import Any
 from ... import types as T
 from ...ir import Graph, Node, Value
 from ...ops import table
-from ..effects import has_side_effects
+from ..effects import FUSED, has_side_effects, may_fail
 from ..shape_facts import Fact, TensorFacts
+
+FOR_ANY_ELEMENTS = frozenset(
+    """activation arithmetic attention backward backward_conv backward_gru backward_norm
+    backward_rnn compare conv matmul norm pointwise reduce rnn view""".split()
+)
+"""Families of operators that compute something of any floating-point elements."""
 
 
 def run(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -> bool:
@@ -52,7 +58,7 @@ def run(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -
 def add_products(graph: Graph, targets: Collection[Value], facts: Mapping[Value, Fact]) -> None:
     """After groups are fused: they do not reach across what writes."""
     for node in [node for node in graph.nodes if is_added_product(node, targets, facts)]:
-        add_product(node)
+        add_product(node, facts)
 
 
 def is_last_copy(node: Node, targets: Collection[Value]) -> bool:
@@ -213,13 +219,14 @@ def is_added_product(node: Node, targets: Collection[Value], facts: Mapping[Valu
     )
 
 
-def add_product(node: Node) -> None:
-    """Add the product to the target where it is computed, unless the target is read after that."""
+def add_product(node: Node, facts: Mapping[Value, Fact]) -> None:
+    """Add the product to the target where it is computed, unless the target is read after that, or
+    the program may end in between."""
     graph, (target, product, factor) = node.graph, node.inputs
     first = product.node
     nodes = list(graph.nodes)
     order = {n: k for k, n in enumerate(nodes)}
-    if any(map(may_raise, nodes[order[first] : order[node]])):
+    if any(may_raise(between, facts) for between in nodes[order[first] + 1 : order[node]]):
         return  # after an error the target would be written
     if not is_last(node, first, product, order) or not move_up(factor, first, order):
         return
@@ -232,10 +239,21 @@ def add_product(node: Node) -> None:
     first.destroy()
 
 
-def may_raise(node: Node) -> bool:
-    """Whether a program may end at a node. Writes only fail where earlier ones have been made."""
-    is_write = node.schema is not None and node.schema.is_mutable
-    return bool(node.blocks) or has_side_effects(node) and not is_write
+def may_raise(node: Node, facts: Mapping[Value, Fact]) -> bool:
+    """Whether a program may end at a node: for elements, since sizes and types are settled. Those
+    of integers may be out of range, or zero to divide by."""
+    if node.blocks or has_side_effects(node):
+        return True
+    tensors = [v for v in node.inputs if v.type == T.TENSOR]
+    if not tensors:
+        return may_fail(node)
+    if node.kind != FUSED:
+        base = node.kind.removesuffix("_")  # an in-place form is made of it
+        operator = node.schema and table.find(base, node.schema.overload)
+        if not operator or not FOR_ANY_ELEMENTS.intersection(operator.makers[:1]):
+            return True
+    known = [f.dtype if isinstance(f, TensorFacts) else None for f in map(facts.get, tensors)]
+    return any(dtype is None or dtype.kind not in "fcb" for dtype in known)
 
 
 def move_up(v: Value, first: Node, order: Mapping[Node, int]) -> bool:
