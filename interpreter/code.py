@@ -78,6 +78,10 @@ class Code:
     register_types: the type of register i+1 at index i, None if it is not known; empty in code that
     PyTorch wrote.
     functions: the ir.Functions that CALL, FUSED, FORK and AWAITABLE name.
+    straights: pairs of functions with the same arguments: whether a call is of a kind, and what
+    then runs in place of this code, which asks for gradients. The native machine looks at them
+    before it records a call.
+    is_closed: whether these run even if the caller wants gradients of the arguments.
     interfaces: the types whose methods INTERFACE_CALL calls; empty if they are not known.
     places: one Place per instruction, or empty.
     is_sound: whether it needs no verification, because it was compiled here or has been verified.
@@ -95,6 +99,8 @@ class Code:
     interfaces: list[T.InterfaceType] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
     is_sound: bool = True
+    straights: list[tuple[Any, Any]] = field(default_factory=list)
+    is_closed: bool = False
 
     def frames(self, pc: int) -> list[Frame]:
         """The script stack inside this function at an instruction, outermost first."""
@@ -158,6 +164,8 @@ def to_tuple(
         ("register_size", code.register_size),
         ("register_types", tuple(spell(t) if t else "" for t in code.register_types)),
         ("functions", tuple(names.get(f, f.name) for f in code.functions)),
+        ("straights", tuple(names.get(f, f.name) for pair in code.straights for f in pair)),
+        ("is_closed", code.is_closed),
     )
     schema = (
         ("arguments", tuple(_argument_tuple(a, spell) for a in code.schema.arguments)),
@@ -218,6 +226,9 @@ def from_tuple(
         resolve_type(_text(t, name)) if t else None for t in fields.get("register_types", ())
     ]
     functions = [resolve_function(_text(f, name)) for f in fields.get("functions", ())]
+    straights = [resolve_function(_text(f, name)) for f in fields.get("straights", ())]
+    if len(straights) % 2:
+        raise MalformedCode(f"{name}: straights are pairs, and {len(straights)} functions are none")
     size = fields.get("register_size")
     if type(size) is not int or size < 0:
         raise MalformedCode(f"{name}: register_size is {size!r}")
@@ -232,6 +243,8 @@ def from_tuple(
         size,
         registers,
         functions,
+        straights=list(zip(straights[::2], straights[1::2])),
+        is_closed=fields.get("is_closed") is True,
     )
 
 

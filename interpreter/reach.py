@@ -37,6 +37,7 @@ def reachable(
             if function not in codes:
                 code = codes[function] = code_of(function)
                 pending += code.functions
+                pending += (f for pair in code.straights for f in pair)
         callers = [code for code in codes.values() if calls_by_name(code)]
         if callers:
             # Any code may make the object whose method another one calls.

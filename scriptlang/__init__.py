@@ -28,12 +28,12 @@ HOMES = {
         "script",
         "trace",
         "trace_module",
-        "compile_archive",
         "info",
         "on_save",
         "set_num_threads",
         "get_num_threads",
     ),
+    ".compiling": ("compile_archive",),
     ".programs.module": ("ScriptModule", "ScriptFunction"),
     ".grad_mode": (
         "enable_grad",

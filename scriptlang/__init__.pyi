@@ -18,7 +18,6 @@ from . import seeding as seeding
 from . import serialization as serialization
 from . import special as special
 from . import utils as utils
-from .api import compile_archive as compile_archive
 from .api import get_num_threads as get_num_threads
 from .api import info as info
 from .api import load as load
@@ -30,6 +29,7 @@ from .api import set_num_threads as set_num_threads
 from .api import trace as trace
 from .api import trace_module as trace_module
 from .batching import vmap as vmap
+from .compiling import compile_archive as compile_archive
 from .dtypes import DType as DType
 from .dtypes import bfloat16 as bfloat16
 from .dtypes import bool as bool

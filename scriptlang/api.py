@@ -1,4 +1,4 @@
-"""The main functions: load, load_state_dict, save, script, trace, compile_archive, info."""
+"""The main functions: load, load_state_dict, save, script, trace, info."""
 
 from __future__ import annotations
 
@@ -95,14 +95,14 @@ def load(
                 from .serialization.archive import Reader
 
                 Reader(contents).extra_files(_extra_files)
-            return _module(native.root, None, engine, limits)
+            return module_of(native.root, None, engine, limits)
         from .serialization.archive import read_archive
 
         archive = read_archive(contents, extra_files=_extra_files, limits=limits)
-    return _module(archive.root, archive.restore if archive.pending else None, engine, limits)
+    return module_of(archive.root, archive.restore if archive.pending else None, engine, limits)
 
 
-def _module(
+def module_of(
     root: ScriptObject, restore: Callable[..., Any] | None, engine: str, limits: Limits | None
 ) -> ScriptModule:
     chosen = engines.choose(engine, root)
@@ -396,33 +396,6 @@ def on_save(handler: Callable[[Any, str], None] | None) -> None:
     prim.save_handler = handler and (
         lambda value, name: handler(PythonCall.see(value, handler), name)
     )
-
-
-@alone
-def compile_archive(
-    source: Any, target: Any, *, optimize: bool = True, limits: Limits | None = None
-) -> ScriptModule:
-    """Load an archive and write it again with bytecode for the engines, so that it loads faster.
-
-    A C++ library that was built without the compiler of sources loads it, too. scriptlang and
-    PyTorch load it like any other archive. The bytecode is always compiled from the code in the
-    archive, even if that has bytecode already.
-
-    optimize: also optimise it (`scriptlang.optimize`); its methods stay, but its parameters are no
-    longer attributes. A module in training mode is not optimised.
-    limits: what reading and compiling the archive may use.
-    Returns the module that was written.
-    """
-    from .programs import optimizing
-    from .serialization.archive import read_archive, write_archive
-
-    archive = read_archive(source, from_code=True, limits=limits)
-    restore = archive.restore if archive.pending else None
-    module = _module(archive.root, restore, "auto", limits)
-    if optimize and not optimizing.is_training(module):
-        module = optimizing.optimize(module, optimizing.methods_of(module))
-    write_archive(module._object_, target, compiled=True)
-    return module
 
 
 def set_num_threads(n: int) -> None:

@@ -15,6 +15,9 @@ from typing import Any
 from .. import types as T
 from .._version import __version__
 from ..errors import ArchiveError
+from ..interpreter.code import Code
+from ..interpreter.gradients import STRAIGHT
+from ..interpreter.kept_graphs import Kept
 from ..interpreter.prepare import CODE, RUNNING
 from ..ir import Function
 from ..schema import Schema
@@ -65,7 +68,10 @@ def attach(tree: Any, importer: Any, constant: Callable[[Any], Any]) -> None:
         code = function.attributes[CODE]
         code.functions = [own.get(f.name, f) for f in code.functions]
     for name, function in own.items():
-        function.attributes[RUNNING] = functions[name].attributes[CODE]
+        code = function.attributes[RUNNING] = functions[name].attributes[CODE]
+        if code.straights:
+            check_straights(code)
+            function.attributes[STRAIGHT] = Kept(function, code)
 
 
 def check_alike(kept: Schema, declared: Schema) -> None:
@@ -79,6 +85,24 @@ def check_alike(kept: Schema, declared: Schema) -> None:
             PROGRAM,
             "the file is damaged, or was not made by scriptlang",
         )
+
+
+def check_straights(code: Code) -> None:
+    """Raise ArchiveError unless the straight graphs take and give what the function does."""
+    arguments = [a.type for a in code.schema.arguments]
+    for takes, straight in code.straights:
+        ours, returns = straight.schema, [r.type for r in code.schema.returns]
+        if (
+            [a.type for a in takes.schema.arguments] != arguments
+            or [r.type for r in takes.schema.returns] != [T.BOOL]
+            or [a.type for a in ours.arguments] != arguments
+            or [r.type for r in ours.returns] != returns
+        ):
+            raise ArchiveError(
+                f"the straight graphs of {code.name} take or give other values",
+                PROGRAM,
+                "the file is damaged, or was not made by scriptlang",
+            )
 
 
 def declared(importer: Any, name: str) -> Function | None:

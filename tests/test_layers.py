@@ -78,6 +78,7 @@ LAYERS = (
         "observing",
         "pictures",
         "api",
+        "compiling",
         "grad_mode",
         "autograd",
         "utils",

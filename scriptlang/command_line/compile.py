@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .main import add_archive, limits_of
+from .inspect import shapes_given
+from .main import UsageError, add_archive, add_method, limits_of
 from .output import Output, size_text
 
 
@@ -23,23 +24,38 @@ def add(command: argparse.ArgumentParser) -> None:
         "-o", "--output", required=True, metavar="FILE.pt", help="the archive to write"
     )
     command.add_argument(
+        "--shapes",
+        action="append",
+        metavar="NAME=SIZES",
+        help="an input of a method that asks for gradients, x=n,3 or y=int64[n]: forward and "
+        "backward are one graph for such inputs; repeatable",
+    )
+    add_method(command, "which method --shapes are about")
+    command.add_argument(
         "--passes", action="store_true", help="print what each pass did: runs, nodes, time"
     )
 
 
 def run(options: argparse.Namespace, out: Output) -> int:
-    from ..api import compile_archive
+    from ..compiling import compile_archive
+    from ..optim.training import is_training_step
+    from ..programs.shape_text import ShapeError
 
+    inputs = {options.method: shapes_given(options)} if options.shapes else None
     before = pathlib.Path(options.archive).stat().st_size
     with out.working(f"compiling {options.archive}"), counted() as passes:
-        module = compile_archive(
-            options.archive,
-            options.output,
-            optimize=not options.keep_parameters,
-            limits=limits_of(options),
-        )
+        try:
+            module = compile_archive(
+                options.archive,
+                options.output,
+                optimize=not options.keep_parameters,
+                inputs=inputs,
+                limits=limits_of(options),
+            )
+        except ShapeError as e:
+            raise UsageError(str(e)) from None
     in_training = module._object_.type.slot("training") is not None
-    if not options.keep_parameters and in_training:
+    if not options.keep_parameters and in_training and not is_training_step(module):
         remark = "the module is in training mode: compiled, but not optimised; call .eval() on it"
         remark += " and save it again to have both"
         print(remark) if not out.json else out.remark(remark)

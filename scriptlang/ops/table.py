@@ -81,6 +81,7 @@ FAMILIES = (
     "backward_norm",
     "backward_rnn",
     "backward_gru",
+    "straight",
     "nested",
     "random",
     "segments",

@@ -140,9 +140,14 @@ def compile_steps(step: ScriptModule) -> ScriptModule:
 def check_made(step: ScriptModule, name: str) -> None:
     """Raise ValueError for a module that `training_step` did not make, which may be a stranger's
     archive."""
-    kind = getattr(getattr(step, "optimizer", None), "kind", None)
-    if not isinstance(kind, str) or kind not in OFFERED or "step" not in step._type.methods:
+    if not is_training_step(step):
         raise ValueError(f"{name} takes what training_step made, or an archive of that")
+
+
+def is_training_step(module: ScriptModule) -> bool:
+    """Whether `training_step` made a module, as far as its attributes tell."""
+    kind = getattr(getattr(module, "optimizer", None), "kind", None)
+    return isinstance(kind, str) and kind in OFFERED and "step" in module._type.methods
 
 
 def new_module(name: str) -> Any:

@@ -48,7 +48,11 @@ def input_facts(
     return facts
 
 
-def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size]) -> Fact:
+def fact_of_input(
+    name: str, type: T.Type, value: Any, symbols: dict[str, Size], at_least: int = 0
+) -> Fact:
+    """The facts of one input. symbols: those known by their names. at_least: how small they may
+    be."""
     if isinstance(value, Tensor) or type != T.TENSOR and not isinstance(value, str):
         return fact_of(value)
     if type == T.INT:
@@ -58,7 +62,8 @@ def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size])
             f"{name} is a {type.annotation}; shapes are of Tensors, and numbers of ints"
         )
     if not isinstance(value, str):
-        return tensor_facts([size_of(str(s), symbols) for s in value], dtypes.float32)
+        sizes = [size_of(str(s), symbols, at_least) for s in value]
+        return tensor_facts(sizes, dtypes.float32)
     match = FORM.fullmatch(value.replace(" ", ""))
     if match is None:
         raise ShapeError(f"{value!r} is no shape; write {name}=1,3,224,224 or {name}=int64[1,s0]")
@@ -69,14 +74,15 @@ def fact_of_input(name: str, type: T.Type, value: Any, symbols: dict[str, Size])
             f"{', '.join(d.name for d in dtypes.ALL)}"
         )
     text = match[2] if match[2] is not None else match[3]
-    return tensor_facts([size_of(s, symbols) for s in text.split(",") if s], dtype)
+    sizes = [size_of(s, symbols, at_least) for s in text.split(",") if s]
+    return tensor_facts(sizes, dtype)
 
 
 def size_of(text: str, symbols: dict[str, Size], at_least: int | None = 0) -> Size:
-    """A number, or the symbol with that name."""
+    """A number, or the symbol with that name. at_least: for symbols; None allows negative ones."""
     if re.fullmatch(r"-?\d+", text):
         number = int(text)
-        if at_least is not None and number < at_least:
+        if at_least is not None and number < 0:
             raise ShapeError(f"{text} is no size: sizes are not negative")
         return number
     if not text.isidentifier():

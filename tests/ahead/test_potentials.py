@@ -7,6 +7,7 @@ from typing import Dict, List, Optional, Tuple
 
 import numpy as np
 import pytest
+from scriptlang.interpreter.arguments import bind
 from scriptlang.interpreter.gradients import STRAIGHT
 
 import scriptlang
@@ -149,6 +150,29 @@ def test_forces_are_those_of_pytorch(name, engine):
     reasons = why_not(fast)
     assert reasons
     assert not any(reasons), reasons
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", CASES)
+def test_graphs_that_an_archive_has(name, engine):
+    """A compiled archive has the graphs for all calls; PyTorch loads it, too."""
+    make, calls = CASES[name]
+    torch.manual_seed(0)
+    scripted = torch.jit.script(make().eval())
+    plain, target = io.BytesIO(), io.BytesIO()
+    torch.jit.save(scripted, plain)
+    kinds = [tuple(map(mine, args)) for args in calls]
+    plain.seek(0)
+    scriptlang.compile_archive(plain, target, inputs={"forward": kinds})
+    fast = scriptlang.load(io.BytesIO(target.getvalue()), engine=engine)
+    straight = fast._type.methods["forward"].attributes[STRAIGHT]
+    for args, kind in zip(calls, kinds):
+        want = arrays(scripted(*args))
+        assert same(arrays(fast(*kind)), want)
+        bound = bind(straight.schema, [fast._object_, *kind], None)
+        assert straight(engine, bound, None) is not NotImplemented
+    again = torch.jit.load(io.BytesIO(target.getvalue()))
+    assert same(arrays(again(*calls[0])), arrays(scripted(*calls[0])))
 
 
 def test_a_caller_who_wants_gradients_gets_them():

@@ -7,13 +7,16 @@ import pathlib
 import numpy as np
 import pytest
 from scriptlang.interpreter import native
+from scriptlang.interpreter.gradients import STRAIGHT
 
+import scriptlang
 from scriptlang.command_line import main
 from scriptlang.command_line.output import size_text
 from tests import children
 
 DATA = pathlib.Path(__file__).parent.parent / "data"
 MLP = str(DATA / "mlp.script.pt")
+OF_CPP = DATA.parents[1] / "cpp_loader" / "tests" / "data"
 COUNTER = str(DATA / "counter.script.pt")
 
 
@@ -138,6 +141,18 @@ def test_outputs_go_where_they_are_asked_to_or_nowhere(vector, tmp_path, capsys)
     assert f"{target}: No such file or directory" in capsys.readouterr().err
 
 
+def test_compile_makes_a_graph_of_forces_for_shapes(tmp_path, capsys):
+    forces, out = str(OF_CPP / "forces.pt"), str(tmp_path / "out.pt")
+    assert main(["compile", forces, "-o", out, "--shapes", "positions=4,3"]) == 0
+    straight = scriptlang.load(out)._type.methods["forward"].attributes[STRAIGHT]
+    assert len(straight.pairs) == 1
+    capsys.readouterr()
+    assert main(["compile", forces, "-o", out, "--shapes", "positions=4;3"]) == 2
+    assert "'4;3' is no size" in capsys.readouterr().err
+    assert main(["compile", MLP, "-o", out, "--shapes", "x=4,3"]) == 2
+    assert "asks for no gradients" in capsys.readouterr().err
+
+
 def test_compile_over_its_source_tells_both_sizes(tmp_path, capsys):
     copy = tmp_path / "m.pt"
     copy.write_bytes(pathlib.Path(MLP).read_bytes())
@@ -148,15 +163,16 @@ def test_compile_over_its_source_tells_both_sizes(tmp_path, capsys):
 
 _, WHY_NO_NATIVE = native.load()
 needs_native = pytest.mark.skipif(bool(WHY_NO_NATIVE), reason=WHY_NO_NATIVE)
-OPS_OF_TWO = DATA.parent.parent / "cpp_loader" / "tests" / "selective" / "ops.txt"
+OPS_OF_THREE = OF_CPP.parent / "selective" / "ops.txt"
 
 
 @needs_native
 def test_ops_lists_what_archives_reach(capsys):
     """The C++ test of a library with these operators builds from the same list."""
-    assert main(["ops", str(DATA / "attention.script.pt"), str(DATA / "resnet.script.pt")]) == 0
+    archives = [DATA / "attention.script.pt", DATA / "resnet.script.pt", OF_CPP / "forces.pt"]
+    assert main(["ops", *map(str, archives)]) == 0
     out = capsys.readouterr().out
-    assert out == OPS_OF_TWO.read_text()
+    assert out == OPS_OF_THREE.read_text()
     names = [line for line in out.splitlines() if not line.startswith("#")]
     assert names == sorted(set(names)) and "aten::conv2d" in names
 

@@ -26,6 +26,7 @@ TESTED_BY = {
     "gradients": "tests/derivatives/test_tape.py",  # what they give depends on the tape
     "modes": "tests/derivatives/test_tape.py",
     "prepacked": "tests/serialization/test_mobile.py",  # their objects come out of archives
+    "straight": "tests/ops/test_graph_checks.py",  # PyTorch has none of them
 }
 """Family -> the file of its tests, where that has another name."""
 

@@ -14,7 +14,6 @@ from scriptlang.interpreter.prepare import RUNNING
 from scriptlang.serialization import compiled
 
 import scriptlang
-from scriptlang import api
 from scriptlang import types as T
 from scriptlang.errors import ArchiveError
 from scriptlang.records import replace
@@ -33,7 +32,7 @@ NAMES = (
 
 def compile(name: str, **options) -> bytes:
     target = io.BytesIO()
-    api.compile_archive(DATA / f"{name}.pt", target, **options)
+    scriptlang.compile_archive(DATA / f"{name}.pt", target, **options)
     return target.getvalue()
 
 
@@ -159,7 +158,7 @@ def test_compiling_again_runs_what_the_code_says(tmp_path):
     )
     theirs = scriptlang.load(lying)(*arguments("mlp.script"))
     assert any(not np.allclose(a, b) for a, b in zip(flat(plain), flat(theirs), strict=True))
-    api.compile_archive(lying, tmp_path / "ours.pt", optimize=False)
+    scriptlang.compile_archive(lying, tmp_path / "ours.pt", optimize=False)
     again = scriptlang.load(tmp_path / "ours.pt")
     assert runs_as_kept(again)
     for a, b in zip(flat(plain), flat(again(*arguments("mlp.script"))), strict=True):
@@ -170,7 +169,7 @@ def test_a_module_in_training_mode_is_compiled_as_it_is(tmp_path):
     module = scriptlang.load(DATA / "resnet.script.pt")
     module.train()
     module.save(tmp_path / "training.pt")
-    made = api.compile_archive(tmp_path / "training.pt", tmp_path / "compiled.pt")
+    made = scriptlang.compile_archive(tmp_path / "training.pt", tmp_path / "compiled.pt")
     assert made.training and runs_as_kept(scriptlang.load(tmp_path / "compiled.pt"))
 
 

@@ -13,7 +13,6 @@ from scriptlang.interpreter.engine import available
 from scriptlang.serialization.names import RECORD
 
 import scriptlang
-from scriptlang import api
 from scriptlang.errors import ArchiveError
 
 
@@ -155,7 +154,7 @@ def test_members_that_are_attributes():
 
 def test_compiled_archives_have_them(archive):
     target = io.BytesIO()
-    api.compile_archive(archive, target)
+    scriptlang.compile_archive(archive, target)
     with zipfile.ZipFile(io.BytesIO(target.getvalue())) as file:
         assert f"archive/{RECORD}" in file.namelist()
     assert scriptlang.load(target.getvalue())(True) == ANSWER

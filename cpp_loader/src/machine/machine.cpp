@@ -264,8 +264,18 @@ void Machine::check_stop() {
   if (stop_.look(true) != kernels::Stop::kNone) throw kernels::Stopped();
 }
 
-// Whether a call has to record derivatives: the host wants those of an argument or of a tensor
-// inside of one, or the program itself computes some.
+// Whether the host wants derivatives of an argument, or of a tensor inside of one.
+static bool is_watched(const std::vector<Value>& arguments) {
+#if defined(SL_NO_TRAINING)
+  (void)arguments;
+  return false;
+#else
+  return autograd::any_watched() &&
+         std::any_of(arguments.begin(), arguments.end(), autograd::is_watched);
+#endif
+}
+
+// Whether a call has to record derivatives: the host wants some, or the program computes some.
 static bool is_recorded(const Program& program, const Function& function,
                         const std::vector<Value>& arguments, const Context& context) {
 #if defined(SL_NO_TRAINING)
@@ -273,15 +283,31 @@ static bool is_recorded(const Program& program, const Function& function,
   return false;
 #else
   if (context.records || context.nested || !context.grad_enabled) return context.records;
-  const bool watched = autograd::any_watched() &&
-                       std::any_of(arguments.begin(), arguments.end(), autograd::is_watched);
-  return watched || autograd::differentiates(program, function);
+  return is_watched(arguments) || autograd::differentiates(program, function);
 #endif
+}
+
+// The straight graph that a call of a function runs instead of being recorded; null: none.
+static const Function* straight_of(const Function& function, const std::vector<Value>& arguments,
+                                   const Context& context, Machine* machine) {
+  if (function.straights.empty() || context.records || context.nested || !context.grad_enabled) {
+    return nullptr;
+  }
+  if (!function.is_closed && is_watched(arguments)) return nullptr;
+  for (const StraightGraph& straight : function.straights) {
+    std::vector<Value> copy = arguments;
+    if (machine->call(*straight.takes, copy).as_bool()) return straight.run;
+  }
+  return nullptr;
 }
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
               Context& context, const Limits& limits) {
   if (!context.generator) context.generator = &default_generator();
+  Machine machine(program, context, limits);
+  if (const Function* straight = straight_of(function, arguments, context, &machine)) {
+    return machine.call(*straight, arguments);
+  }
   const bool before = context.records;
   context.records = is_recorded(program, function, arguments, context);
   struct Restore {
@@ -289,7 +315,7 @@ Value execute(const Program& program, const Function& function, std::vector<Valu
     bool before;
     ~Restore() { now = before; }
   } restore{context.records, before};
-  return Machine(program, context, limits).call(function, arguments);
+  return machine.call(function, arguments);
 }
 
 }  // namespace scriptlang

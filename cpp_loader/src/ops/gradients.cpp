@@ -70,6 +70,11 @@ SL_OP(aten_retain_grad) {
 
 SL_OP(aten__version) { out[0] = Value(int64_t(args.tensor(0).storage()->version())); }
 
+// What was recorded of these tensors cannot go backward any more.
+SL_OP(scriptlang_note_writes) {
+  for (const Tensor& t : args.tensors(0)) ++t.storage()->version();
+}
+
 SL_OP(aten_output_nr) {
   const autograd::History* history = args.tensor(0).impl()->history;
   out[0] = Value(int64_t(history && history->node ? history->output : 0));

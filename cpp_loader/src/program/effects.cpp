@@ -490,8 +490,19 @@ constexpr int kKeeps = 4;
 static int facts_of(const Program& program, const Function& function) {
   int known = function.effect.load(std::memory_order_relaxed);
   if (__builtin_expect(known >= 0, 1)) return known;
-  const Analysis::Result found = Analysis(program).run(function);
-  known = int(found.effect) | (found.keeps ? kKeeps : 0);
+  Effect effect = Effect::Reads;
+  bool keeps = false;
+  const auto add = [&](const Function& f) {
+    const Analysis::Result found = Analysis(program).run(f);
+    effect = std::max(effect, found.effect);
+    keeps = keeps || found.keeps;
+  };
+  add(function);
+  for (const StraightGraph& straight : function.straights) {  // a call may run them instead
+    add(*straight.takes);
+    add(*straight.run);
+  }
+  known = int(effect) | (keeps ? kKeeps : 0);
   function.effect.store(int8_t(known), std::memory_order_relaxed);
   return known;
 }

@@ -154,6 +154,12 @@ class FunctionDecoder {
     if (std::optional<Items> callees = optional(*table, "functions")) {
       for (const Value& name : *callees) f_.callee_names.emplace_back(kept_text(name));
     }
+    if (std::optional<Items> names = optional(*table, "straights")) {
+      if (names->size() % 2) fail("its straights are no pairs");
+      for (const Value& name : *names) f_.straight_names.emplace_back(kept_text(name));
+    }
+    const Value* closed = field(*table, "is_closed");
+    f_.is_closed = closed && closed->is_bool() && closed->as_bool();
     decode_schema(entry);
     decode_code(want(*table, "instructions"));
   }
@@ -398,6 +404,32 @@ void Program::link() {
       }
       function->callees.push_back(it->second);
     }
+    link_straights(function.get());
+  }
+}
+
+// Finds the straight graphs of a function. Raises ArchiveError unless they take and give what it
+// does.
+void Program::link_straights(Function* function) {
+  const auto same = [](const std::vector<Argument>& a, const std::vector<Argument>& b) {
+    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
+      return to_string(*x.type) == to_string(*y.type);
+    });
+  };
+  std::vector<const Function*> found;
+  for (const std::string& name : function->straight_names) {
+    auto it = by_name_.find(name);
+    found.push_back(it == by_name_.end() ? nullptr : it->second);
+    const bool is_check = found.size() % 2 == 1;
+    const bool fits = found.back() && same(found.back()->arguments, function->arguments) &&
+                      (is_check ? found.back()->returns.size() == 1 &&
+                                      found.back()->returns[0].type->kind == TypeKind::Bool
+                                : same(found.back()->returns, function->returns));
+    if (!fits) {
+      raise(ErrorKind::ArchiveError, "the bytecode of ", function->name, " has ", name,
+            " as a straight graph, which is not there or takes or gives other values");
+    }
+    if (!is_check) function->straights.push_back({found[found.size() - 2], found.back()});
   }
 }
 

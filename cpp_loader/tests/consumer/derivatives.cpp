@@ -3,6 +3,8 @@
 
 #include <cmath>
 #include <cstdio>
+#include <string>
+#include <vector>
 
 #include "check.h"
 
@@ -47,6 +49,37 @@ static void forces(const Module& model) {
   // The program asks by itself, of tensors that the host asked nothing of.
   Tensor found = model("forces", {Tensor::take<float>({1, 2}, {2})}).tensor();
   CHECK(found.values<float>() == (std::vector<float>{-6, -24}));
+}
+
+// A program that asks for gradients: it is recorded, or runs the graph for two positions that the
+// archive has. The results of that have no history.
+static void both(Module& model, bool has_graph) {
+  const float weight = model.attribute("line.weight").tensor().item<float>();
+  const auto run = [&](std::vector<float> positions, bool is_straight, float scale) {
+    std::vector<float> wanted;
+    float energy = 0;
+    for (float x : positions) {
+      wanted.push_back(-6 * x * x * scale);
+      energy += 2 * x * x * x * scale;
+    }
+    const int64_t size = int64_t(positions.size());
+    const Value result = model("both", {Tensor::take(std::move(positions), {size})});
+    const Tensor first = result[0].tensor(), second = result[1].tensor();
+    CHECK(std::fabs(first.item<float>() - energy) <= 1e-5f * std::fabs(energy));
+    const std::vector<float> found = second.values<float>();
+    CHECK(found.size() == wanted.size());
+    for (size_t k = 0; k < found.size(); ++k) {
+      CHECK(std::fabs(found[k] - wanted[k]) <= 1e-5f * std::fabs(wanted[k]));
+    }
+    CHECK(scriptlang::requires_grad(first) == !is_straight);
+  };
+  run({1, 2}, has_graph, weight);
+  run({3, 1}, has_graph, weight);
+  run({1, 2, 3}, false, weight);
+  model.set_attribute("scale", Value(4.0));  // the graph was made for another one
+  run({1, 2}, false, 2 * weight);
+  model.set_attribute("scale", Value(2.0));
+  run({1, 2}, has_graph, weight);
 }
 
 static void training(const Module& model) {
@@ -132,6 +165,7 @@ int main(int count, char** arguments) {
   if (count != 2) return 2;
   Module model = scriptlang::load(arguments[1]);
   forces(model);
+  both(model, std::string(arguments[1]).find("straight") != std::string::npos);
   training(model);
   errors(model);
   std::printf("%d failures\n", failures);

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...tensors import Tensor
 from ..table import declare, describe, primitive
 from . import api, members
-from .state import is_leaf, version_of
+from .state import count_write, is_leaf, version_of
 
 describe(
     "detach. detach_. data. _version. is_leaf. output_nr. retains_grad. retain_grad. set_data. "
@@ -106,3 +107,10 @@ def backward_to(
     self: Any, inputs: Any, gradient: Any, retain_graph: Any, create_graph: Any
 ) -> None:
     api.backward([self], [gradient], retain_graph, create_graph, inputs=inputs or None)
+
+
+@primitive("scriptlang::note_writes(Tensor[] written) -> ()", effect="ordered")
+def note_writes(written: list[Tensor]) -> None:
+    """Count a write to each tensor: what was recorded of it before cannot go backward any more."""
+    for t in written:
+        count_write(t)

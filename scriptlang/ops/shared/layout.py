@@ -201,3 +201,16 @@ def resize(self: Tensor, size: Sequence[int], memory_format: int | None = None) 
     check_rank(memory_format, len(size))
     strides = dense_strides(size, format_order(len(size), memory_format))
     return become(self, self._as_view(size, strides, self._offset))
+
+
+Place = tuple[int, int]
+"""The addresses of a tensor's first byte, and behind its last."""
+
+
+def place_of(t: Tensor) -> Place:
+    """Where the elements of a tensor lie."""
+    first = t.data_ptr()
+    if 0 in t._size:
+        return first, first
+    reach = sum((n - 1) * step for n, step in zip(t._size, t.stride()))
+    return first, first + (reach + 1) * t.itemsize

@@ -11,19 +11,9 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ...ops.shared.elementwise import overlaps_itself
+from ...ops.shared.layout import Place, place_of
 from ...passes.ahead.values import NotStraight
 from ...tensors import Tensor
-
-Place = tuple[int, int]
-"""The addresses of a tensor's first byte, and behind its last."""
-
-
-def place_of(t: Tensor) -> Place:
-    first = t.data_ptr()
-    if 0 in t._size:
-        return first, first
-    reach = sum((n - 1) * step for n, step in zip(t._size, t.stride()))
-    return first, first + (reach + 1) * t.itemsize
 
 
 def overlap(a: Place, b: Place) -> bool:
