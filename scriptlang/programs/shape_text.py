@@ -10,7 +10,7 @@ from .. import dtypes
 from .. import types as T
 from ..passes.shape_facts import Fact, fact_of, tensor_facts
 from ..passes.sizes import Size, symbol
-from ..schema import Schema
+from ..schema import Argument, Schema
 from ..tensors import Tensor
 
 FORM = re.compile(r"(?:([a-z_]\w*)?\[(.*)\]|([^\[\]]*))")
@@ -21,16 +21,33 @@ class ShapeError(ValueError):
     """Raised if a description of an input is invalid or does not fit the program."""
 
 
-def input_facts(
-    schema: Schema, given: Mapping[str, Any] | list[Any] | tuple[Any, ...]
-) -> dict[str, Fact]:
+Inputs = Mapping[str, Any] | list[Any] | tuple[Any, ...]
+"""What is given for the inputs of a program: by name, or in order."""
+
+
+def input_facts(schema: Schema, given: Inputs) -> dict[str, Fact]:
     """The facts of inputs, by the name of the argument.
 
     given: by name, or in order: a text as above, a list or tuple of sizes (ints, and names of
     symbols), or a Tensor, whose shape and dtype count. The default dtype of a text or list is
     float32. Raises ShapeError.
     """
-    names = [a.name for a in schema.arguments if not isinstance(a.type, T.ClassType)]
+    arguments = {a.name: a for a in inputs_of(schema)}
+    symbols: dict[str, Size] = {}
+    return {
+        name: fact_of_input(name, T.without_none(arguments[name].type), value, symbols)
+        for name, value in by_name(schema, given).items()
+    }
+
+
+def inputs_of(schema: Schema) -> list[Argument]:
+    """The arguments of a method but the object."""
+    return [a for a in schema.arguments if not isinstance(a.type, T.ClassType)]
+
+
+def by_name(schema: Schema, given: Inputs) -> dict[str, Any]:
+    """What is given for inputs, by name or in order. Raises ShapeError for others."""
+    names = [a.name for a in inputs_of(schema)]
     if not isinstance(given, Mapping):
         if len(given) > len(names):
             raise ShapeError(
@@ -38,14 +55,10 @@ def input_facts(
                 f"{len(names)}: {', '.join(names)}"
             )
         given = dict(zip(names, given))
-    symbols: dict[str, Size] = {}
-    facts = {}
-    for name, value in given.items():
+    for name in given:
         if name not in names:
             raise ShapeError(f"the program has no input {name!r}; it has {', '.join(names)}")
-        type = T.without_none(next(a.type for a in schema.arguments if a.name == name))
-        facts[name] = fact_of_input(name, type, value, symbols)
-    return facts
+    return dict(given)
 
 
 def fact_of_input(

@@ -28,8 +28,8 @@ from ...records import replace
 from ...schema import Argument, Schema
 from ...tensors import Tensor
 from ..module import ScriptModule
-from ..shape_text import ShapeError
-from .examples import Inputs, exact, example_of
+from ..shape_text import Inputs, ShapeError
+from .examples import exact, example_of
 from .inside import Straights, let_be_straight
 from .steps import StepGraph
 from .straight import Slot, Straight

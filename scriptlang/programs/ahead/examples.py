@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from ... import types as T
@@ -14,10 +14,7 @@ from ...passes.shape_facts import TensorFacts, tensor_facts
 from ...passes.sizes import Size
 from ...schema import Schema
 from ...tensors import Tensor
-from ..shape_text import ShapeError, fact_of_input
-
-Inputs = Mapping[str, Any] | Sequence[Any]
-"""What a method is called with, by name or in order: examples, or what `inspect` takes."""
+from ..shape_text import Inputs, ShapeError, by_name, fact_of_input
 
 
 def example_of(
@@ -25,24 +22,12 @@ def example_of(
 ) -> tuple[list[Any], list[TensorFacts]]:
     """Return (the arguments of a call, the facts of the tensors among them). Tensors of which only
     sizes are given have no elements."""
-    arguments = schema.arguments[len(first) :]
-    names = [a.name for a in arguments]
-    if not isinstance(inputs, Mapping):
-        if len(inputs) > len(names):
-            raise ShapeError(
-                f"there are {len(inputs)} inputs given and {schema.name} has {len(names)}: "
-                f"{', '.join(names)}"
-            )
-        inputs = dict(zip(names, inputs))
-    if unknown := [name for name in inputs if name not in names]:
-        raise ShapeError(
-            f"{schema.name} has no input {unknown[0]!r}; it has {', '.join(names) or 'none'}"
-        )
+    given = by_name(schema, inputs)
     values, facts = list(first), list[TensorFacts]()
     symbols: dict[str, Size] = {}
-    for a in arguments:
-        if a.name in inputs:
-            values.append(value_of(a.name, a.type, inputs[a.name], symbols, facts))
+    for a in schema.arguments[len(first) :]:
+        if a.name in given:
+            values.append(value_of(a.name, a.type, given[a.name], symbols, facts))
         elif a.has_default:
             values.append(a.default)
         else:
