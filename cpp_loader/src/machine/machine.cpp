@@ -287,35 +287,38 @@ static bool is_recorded(const Program& program, const Function& function,
 #endif
 }
 
-// The straight graph that a call of a function runs instead of being recorded; null: none.
-static const Function* straight_of(const Function& function, const std::vector<Value>& arguments,
-                                   const Context& context, Machine* machine) {
-  if (function.straights.empty() || context.records || context.nested || !context.grad_enabled) {
-    return nullptr;
-  }
-  if (!function.is_closed && is_watched(arguments)) return nullptr;
-  for (const StraightGraph& straight : function.straights) {
+// Whether a call may run one of the function's straight graphs in place of being recorded.
+static bool may_be_straight(const Function& f, const std::vector<Value>& arguments,
+                            const Context& context) {
+  return f.straights != f.straights_end && !context.records && !context.nested &&
+         context.grad_enabled && (f.is_closed || !is_watched(arguments));
+}
+
+// The straight graph that fits a call; the function itself if there is none.
+__attribute__((cold)) static const Function& fitting(const Function& f,
+                                                     const std::vector<Value>& arguments,
+                                                     Machine* machine) {
+  for (size_t k = f.straights; k < f.straights_end; k += 2) {
     std::vector<Value> copy = arguments;
-    if (machine->call(*straight.takes, copy).as_bool()) return straight.run;
+    if (machine->call(*f.callees[k], copy).as_bool()) return *f.callees[k + 1];
   }
-  return nullptr;
+  return f;
 }
 
 Value execute(const Program& program, const Function& function, std::vector<Value>& arguments,
               Context& context, const Limits& limits) {
   if (!context.generator) context.generator = &default_generator();
   Machine machine(program, context, limits);
-  if (const Function* straight = straight_of(function, arguments, context, &machine)) {
-    return machine.call(*straight, arguments);
-  }
+  const Function* runs = &function;
+  if (may_be_straight(function, arguments, context)) runs = &fitting(function, arguments, &machine);
   const bool before = context.records;
-  context.records = is_recorded(program, function, arguments, context);
+  if (runs == &function) context.records = is_recorded(program, function, arguments, context);
   struct Restore {
     bool& now;
     bool before;
     ~Restore() { now = before; }
   } restore{context.records, before};
-  return machine.call(function, arguments);
+  return machine.call(*runs, arguments);
 }
 
 }  // namespace scriptlang

@@ -50,10 +50,6 @@ class Walk {
       }
     }
     for (const Function* callee : f.callees) add(callee);
-    for (const StraightGraph& straight : f.straights) {
-      add(straight.takes);
-      add(straight.run);
-    }
     for (const auto& part : f.parts) add(part.get());
   }
 

@@ -498,9 +498,8 @@ static int facts_of(const Program& program, const Function& function) {
     keeps = keeps || found.keeps;
   };
   add(function);
-  for (const StraightGraph& straight : function.straights) {  // a call may run them instead
-    add(*straight.takes);
-    add(*straight.run);
+  for (size_t k = function.straights; k < function.straights_end; ++k) {
+    add(*function.callees[k]);  // a call may run it instead
   }
   known = int(effect) | (keeps ? kKeeps : 0);
   function.effect.store(int8_t(known), std::memory_order_relaxed);

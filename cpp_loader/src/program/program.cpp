@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <map>
 #include <optional>
 
 namespace scriptlang {
@@ -154,12 +155,13 @@ class FunctionDecoder {
     if (std::optional<Items> callees = optional(*table, "functions")) {
       for (const Value& name : *callees) f_.callee_names.emplace_back(kept_text(name));
     }
+    f_.straights = f_.callee_names.size();
     if (std::optional<Items> names = optional(*table, "straights")) {
-      if (names->size() % 2) fail("its straights are no pairs");
-      for (const Value& name : *names) f_.straight_names.emplace_back(kept_text(name));
+      for (const Value& name : *names) f_.callee_names.emplace_back(kept_text(name));
     }
-    const Value* closed = field(*table, "is_closed");
-    f_.is_closed = closed && closed->is_bool() && closed->as_bool();
+    f_.straights_end = f_.callee_names.size();
+    if (const Value* closed = field(*table, "is_closed"))
+      f_.is_closed = closed->is_bool() && closed->as_bool();
     decode_schema(entry);
     decode_code(want(*table, "instructions"));
   }
@@ -394,6 +396,26 @@ void Program::decode_function(const Value& tree, Decoded& decoded) {
   functions_.push_back(std::move(function));
 }
 
+static bool same_types(const std::vector<Argument>& a, const std::vector<Argument>& b) {
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(),
+      [](const Argument& x, const Argument& y) { return same_type(*x.type, *y.type); });
+}
+
+// Raises ArchiveError unless the straight graphs of a function take and give what it does.
+__attribute__((cold)) static void check_straights(const Function& f) {
+  for (size_t k = f.straights; k < f.straights_end; ++k) {
+    const Function& straight = *f.callees[k];
+    const bool is_guard = (k - f.straights) % 2 == 0;
+    const bool gives = is_guard ? k + 1 < f.straights_end && straight.results == 1
+                                : same_types(straight.returns, f.returns);
+    if (!gives || !same_types(straight.arguments, f.arguments)) {
+      raise(ErrorKind::ArchiveError, "the bytecode of ", f.name, " has a graph, ", straight.name,
+            ", that takes or gives other values");
+    }
+  }
+}
+
 void Program::link() {
   for (auto& function : functions_) {
     for (const std::string& name : function->callee_names) {
@@ -404,32 +426,7 @@ void Program::link() {
       }
       function->callees.push_back(it->second);
     }
-    link_straights(function.get());
-  }
-}
-
-// Finds the straight graphs of a function. Raises ArchiveError unless they take and give what it
-// does.
-void Program::link_straights(Function* function) {
-  const auto same = [](const std::vector<Argument>& a, const std::vector<Argument>& b) {
-    return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const auto& x, const auto& y) {
-      return to_string(*x.type) == to_string(*y.type);
-    });
-  };
-  std::vector<const Function*> found;
-  for (const std::string& name : function->straight_names) {
-    auto it = by_name_.find(name);
-    found.push_back(it == by_name_.end() ? nullptr : it->second);
-    const bool is_check = found.size() % 2 == 1;
-    const bool fits = found.back() && same(found.back()->arguments, function->arguments) &&
-                      (is_check ? found.back()->returns.size() == 1 &&
-                                      found.back()->returns[0].type->kind == TypeKind::Bool
-                                : same(found.back()->returns, function->returns));
-    if (!fits) {
-      raise(ErrorKind::ArchiveError, "the bytecode of ", function->name, " has ", name,
-            " as a straight graph, which is not there or takes or gives other values");
-    }
-    if (!is_check) function->straights.push_back({found[found.size() - 2], found.back()});
+    check_straights(*function);
   }
 }
 
@@ -510,6 +507,7 @@ void make_refused(Function* function, std::string why) {
   f.constants.assign(1, Value());
   f.callees.clear();
   f.callee_names.clear();
+  f.straights = f.straights_end = 0;
   f.operators.clear();
   f.registers = 0;
   for (int k = 0; k < f.parameters; ++k) f.code.push_back(plain(Opcode::DROP));
@@ -550,7 +548,7 @@ static bool verify_compiled(Function* function) {
 }
 
 void Program::finish(bool is_compiled) {
-  std::unordered_map<std::string, int> missing;
+  std::map<std::string, int> missing;
   bool all_sound = true;
   for (auto& function : functions_) {
     if (is_compiled) all_sound = verify_compiled(function.get()) && all_sound;
@@ -573,8 +571,6 @@ void Program::finish(bool is_compiled) {
     }
   }
   for (auto& [name, count] : missing) missing_.push_back({name, count});
-  std::sort(missing_.begin(), missing_.end(),
-            [](const auto& a, const auto& b) { return a.name < b.name; });
 }
 
 const Function* Program::find(std::string_view name) const {

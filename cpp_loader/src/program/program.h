@@ -64,13 +64,6 @@ struct InlinedCall {
   int32_t caller;            // the call that the calling code came from; -1: none
 };
 
-// A graph of forward and backward, made ahead of calls that a function would have to record. Both
-// functions take what that one takes.
-struct StraightGraph {
-  const Function* takes;  // gives whether a call is of the kind that the graph was made for
-  const Function* run;
-};
-
 struct Function {
   Function() = default;
   Function(const Function&) = delete;
@@ -87,9 +80,11 @@ struct Function {
   std::vector<TypeRef> types;
   std::vector<const Function*> callees;  // the functions that CALL, FORK and others name by index
   std::vector<std::string> callee_names;
-  std::vector<StraightGraph> straights;
-  std::vector<std::string> straight_names;  // in pairs
-  bool is_closed = false;  // whether `straights` run even if the host wants gradients
+  // The callees in this range are pairs: a graph of forward and backward for calls that would have
+  // to be recorded, and before it what gives whether a call is of the kind that it was made for.
+  // Both take what this function takes.
+  size_t straights = 0, straights_end = 0;
+  bool is_closed = false;  // whether they run even if the host wants gradients
   int registers = 0;
   std::vector<TypeRef> register_types;  // empty, or by register; null: not known
   std::vector<Argument> arguments, returns;
@@ -179,7 +174,6 @@ class Program : public std::enable_shared_from_this<Program> {
  private:
   void decode_function(const Value& tree, class Decoded& decoded);
   void link();
-  void link_straights(Function* function);
   void use_bodies(OperatorBodies* bodies);
   void finish(bool is_compiled);
   std::vector<std::unique_ptr<Function>> functions_;
