@@ -99,6 +99,8 @@ def make_archives() -> Iterator[tuple[str, bytes]]:
     import tests.conftest  # noqa: F401  the checkout as a package
     from scriptlang.errors import ScriptError
 
+    for name in ("derivatives_straight.pt", "forces.pt"):  # graphs of forward and backward
+        yield name, (ROOT / "cpp_loader" / "tests" / "data" / name).read_bytes()
     for path in sorted(DATA.rglob("*.pt*")):
         if path.suffix not in (".pt", ".ptl"):
             continue

@@ -50,33 +50,27 @@ void soft_rows(int64_t rows, int64_t n, T* scores) {
   }
 }
 
+// How many rows of scores become weights at a time.
+constexpr int64_t kTogether = 8;
+
+// The address of a row of a head.
 template <class T>
-void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t rows) {
-  int64_t keys = a.k.size(2), width = a.q.size(3);
-  kernels::Scratch space(sizeof(T) * uint64_t(rows * keys));
-  T* scores = space.as<T>();
-  auto at = [&](const Tensor& t, int64_t row) {
-    return t.data<T>() + b * t.stride(0) + h * t.stride(1) + row * t.stride(2);
-  };
-  kernels::Gemm<T> g;
-  g.m = rows;
-  g.n = keys;
-  g.k = width;
-  g.a = at(a.q, first);
-  g.a_row = a.q.stride(2);
-  g.b = at(a.k, 0);
-  g.b_row = 1;
-  g.b_column = a.k.stride(2);
-  g.c = scores;
-  g.c_row = keys;
-  kernels::kernels().gemm<T>().multiply(g);
-  auto seen = [&](int64_t r) { return a.causal ? std::min(keys, first + r + 1) : keys; };
+T* at(const Tensor& t, int64_t b, int64_t h, int64_t row) {
+  return t.data<T>() + b * t.stride(0) + h * t.stride(1) + row * t.stride(2);
+}
+
+// Rows of products become weights of the values.
+template <class T>
+void weigh(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t rows, T* scores) {
+  const int64_t keys = a.k.size(2);
+  const auto seen = [&](int64_t r) { return a.causal ? std::min(keys, first + r + 1) : keys; };
+  if (!a.causal) Rows<T>::scale_shift(rows * keys, scores, T(a.scale), T(0), scores);
   for (int64_t r = 0; r < rows; ++r) {
     T* row = scores + r * keys;
-    Rows<T>::scale_shift(seen(r), row, T(a.scale), T(0), row);
+    if (a.causal) Rows<T>::scale_shift(seen(r), row, T(a.scale), T(0), row);
     if (a.mask.defined()) {
-      const T* mask = at(a.mask, first + r);
-      int64_t step = a.mask.stride(3);
+      const T* mask = at<T>(a.mask, b, h, first + r);
+      const int64_t step = a.mask.stride(3);
       for (int64_t i = 0; i < keys; ++i) row[i] += mask[i * step];
     }
   }
@@ -88,17 +82,40 @@ void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t 
   }
   for (int64_t r = 0; r < rows && a.noise.defined(); ++r) {
     T* row = scores + r * keys;
-    const T* noise = at(a.noise, first + r);
+    const T* noise = at<T>(a.noise, b, h, first + r);
     for (int64_t i = 0; i < keys; ++i) row[i] *= noise[i];
+  }
+}
+
+template <class T>
+void run_block(const Attention& a, int64_t b, int64_t h, int64_t first, int64_t rows) {
+  int64_t keys = a.k.size(2), width = a.q.size(3);
+  kernels::Scratch space(sizeof(T) * uint64_t(rows * keys));
+  T* scores = space.as<T>();
+  kernels::Gemm<T> g;
+  g.m = rows;
+  g.n = keys;
+  g.k = width;
+  g.a = at<T>(a.q, b, h, first);
+  g.a_row = a.q.stride(2);
+  g.b = at<T>(a.k, b, h, 0);
+  g.b_row = 1;
+  g.b_column = a.k.stride(2);
+  g.c = scores;
+  g.c_row = keys;
+  kernels::kernels().gemm<T>().multiply(g);
+  // All is done to some rows before the next ones, while they are in the first-level cache.
+  for (int64_t r = 0; r < rows; r += kTogether) {
+    weigh(a, b, h, first + r, std::min(kTogether, rows - r), scores + r * keys);
   }
   g.n = a.v.size(3);
   g.k = keys;
   g.a = scores;
   g.a_row = keys;
-  g.b = at(a.v, 0);
+  g.b = at<T>(a.v, b, h, 0);
   g.b_row = a.v.stride(2);
   g.b_column = 1;
-  g.c = at(a.y, first);
+  g.c = at<T>(a.y, b, h, first);
   g.c_row = a.y.stride(2);
   kernels::kernels().gemm<T>().multiply(g);
 }
