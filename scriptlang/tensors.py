@@ -385,8 +385,12 @@ class Tensor(Operators):
 
         set_item(self, key, value)
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(tensor_members.explain(name))
+    if TYPE_CHECKING:  # of attributes that are set below
+
+        def __getattr__(self, name: str) -> Any: ...
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in LACKING]
 
     @property
     def T(self) -> Tensor:
@@ -417,6 +421,22 @@ class Tensor(Operators):
 
 
 define_operators(Tensor)
+
+
+class _Lacking:
+    """An attribute of PyTorch's that there is not. A `__getattr__` that says why would make every
+    access to an attribute three times as slow."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __get__(self, tensor: Any, cls: Any = None) -> Any:
+        raise AttributeError(tensor_members.explain(self.name))
+
+
+LACKING = tensor_members.REFUSED.keys() - {"__dict__", "__annotations__"}  # of Python itself
+for _name in LACKING:
+    setattr(Tensor, _name, _Lacking(_name))
 
 
 class _Derived:

@@ -143,7 +143,7 @@ class Wide(nn.Module):
 
 def count_of_gelu(call, x: Tensor) -> int:
     call(x)
-    graph = call.last[1].function._function.attributes[OPTIMIZED]
+    graph = call.last.function._function.attributes[OPTIMIZED]
     groups = [n.attributes["Subgraph"] for n in graph.walk() if "Subgraph" in n.attributes]
     return sum(n.kind == "aten::gelu" for g in (graph, *groups) for n in g.walk())
 

@@ -28,19 +28,9 @@ from ...tensors import Tensor
 from ..calling import wrap
 from ..module import ScriptModule
 from .kinds import Kinds, Taped
+from .leaves import apart_from, plain
 from .report import AheadReport, report_of
-from .straight import (
-    Ahead,
-    Sources,
-    Straight,
-    Wrt,
-    apart_from,
-    filler,
-    may_hand_on,
-    plain,
-    runnable,
-    templated,
-)
+from .straight import Ahead, Sources, Straight, Wrt, filler, may_hand_on, runnable, templated
 
 
 class AotBackward(Ahead):

@@ -15,7 +15,6 @@ from ...interpreter.gradients import STRAIGHT
 from ...ir import Function
 from ...passes.ahead.joint import Joint
 from ...passes.shape_facts import TensorFacts
-from ...tensors import Tensor
 from .kinds import Kinds, Taped
 from .straight import Ahead, Straight, templated
 
@@ -28,13 +27,16 @@ class Inside(Ahead):
         self.engine, self.first = engine, ()
         self.sources = None
         self.kinds = Kinds()
-        self.last = None
+        self.last = self.quick = None
+        self.arity = 0
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The result of a call; NotImplemented if the call has to be recorded."""
-        known = None if kwargs else self.known(args)
-        if known is not None:
-            return self.run(known, [a for a in args if type(a) is Tensor])
+        quick = self.quick
+        if quick is not None and len(args) == self.arity and not kwargs:
+            result = quick(*args)
+            if result is not NotImplemented:
+                return result
         values = bind(self.schema, args, kwargs)
         made, leaves = self.found(values)
         if isinstance(made, Taped):

@@ -59,15 +59,16 @@ class StepGraph(Straight):
         self.flags = [(t, t._requires_grad) for t in tensors]
         self.storages = {id(storage) for _, storage, *_ in self.memory}
 
+    @property
+    def looks_at_arguments(self) -> bool:
+        return True
+
     def takes(self, leaves: Sequence[Any]) -> bool:
         """Whether no argument is memory of the module, which the step writes: as storages, since
         their addresses take longer to find."""
         if any(type(x) is not float and id(x._storage) in self.storages for x in leaves):
             return False
         return self.writes is None or not self.writes.arguments or super().takes(leaves)
-
-    def holds(self) -> bool:
-        return all(t._requires_grad is flag for t, flag in self.flags) and super().holds()
 
 
 class StepInside(Inside):

@@ -29,6 +29,8 @@ from ...tensors import Tensor
 from ..module import ScriptFunction, ScriptMethod, ScriptModule
 from .apart import Writes, check_apart
 from .kinds import Kinds, Taken, Taped
+from .leaves import apart_from, plain
+from .quick import quick_call
 from .report import AheadReport, report_of
 from .tape import by_tape
 
@@ -51,30 +53,16 @@ class Ahead:
         self.budget = self.function.budget
         self.sources: Any = Sources(self, wrt)
         self.kinds = Kinds()
-        self.last: Any = None
-
-    def known(self, args: Sequence[Any]) -> Straight | None:
-        """The graph that the last call ran, if these arguments are of the same kind; else None."""
-        last = self.last
-        if last is None or len(args) != len(last[0]):
-            return None
-        made: Straight
-        likes, made = last
-        for arg, like in zip(args, likes):
-            if type(arg) is Tensor:
-                if type(like) is not tuple or arg._size != like[0] or arg.dtype is not like[1]:
-                    return None
-            elif arg is not like:
-                return None
-        return made if made.holds() else None
+        self.last: Any = None  # the graph that `quick` runs
+        self.quick: Any = None
+        self.arity = 0
 
     def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
-        """Enable the fast path `known` for these arguments, if all are tensors or objects."""
+        """Enable the fast path for calls like this one, if all arguments are tensors or objects."""
         if len(values) == len(args) and all(
             v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
         ):
-            likes = [(a._size, a.dtype) if isinstance(a, Tensor) else a for a in args]
-            self.last = likes, made
+            self.last, self.quick, self.arity = made, quick_call(made, args), len(args)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments as run-time values."""
@@ -221,10 +209,11 @@ class Straight:
     """A straight graph that calls run.
 
     joint: the graph with the evaluator's facts. template: the result, with Slots for the results of
-    the graph. function: runs the graph.
+    the graph. function: runs the graph. flags: tensors that have to require a gradient, or none.
     """
 
     reason = ""
+    flags: Sequence[tuple[Tensor, bool]] = ()
 
     def __init__(self, joint: Joint, template: Any, name: str, engine: str) -> None:
         self.joint, self.template = joint, template
@@ -283,14 +272,18 @@ class Straight:
         for obj, slot, value in self.lifted:
             if obj.slots[slot] is not value:
                 return False
-        for obj, slot, value in self.containers:
-            now = obj.slots[slot]
-            if now is not value and not is_alike(now, value):
-                return False
         for tensor, storage, size, stride, offset, dtype in self.memory:
             if tensor._storage is not storage or tensor._size != size:
                 return False
             if tensor._stride != stride or tensor._offset != offset or tensor.dtype is not dtype:
+                return False
+        return all(t._requires_grad is flag for t, flag in self.flags) and self.attributes_hold()
+
+    def attributes_hold(self) -> bool:
+        """Whether the attributes that are no tensors are as they were."""
+        for obj, slot, value in self.containers:
+            now = obj.slots[slot]
+            if now is not value and not is_alike(now, value):
                 return False
         for obj, slot, value in self.read:
             now = obj.slots[slot]
@@ -311,6 +304,11 @@ class Straight:
         whole = joint.graph.copy()
         seeds = [env[v] for v in joint.seeds if env[v].node.block is not None]
         return report_of(whole, joint.parted(seeds), facts)
+
+    @property
+    def looks_at_arguments(self) -> bool:
+        """Whether `takes` may refuse a call."""
+        return self.writes is not None
 
     def takes(self, leaves: Sequence[Any]) -> bool:
         """Whether a call with such arguments gives what the program would: what is written must
@@ -347,13 +345,6 @@ def may_hand_on(function: ScriptFunction[..., Any]) -> bool:
     return False
 
 
-def apart_from(held: Sequence[Any], results: Sequence[Any]) -> list[Any]:
-    """The results of a graph, with other tensors in place of those that every call is given: a
-    caller may give its results another shape, or a history."""
-    ids = {id(t) for t in held}
-    return [alias(r) if isinstance(r, Tensor) and id(r) in ids else r for r in results]
-
-
 class Container:
     """A list, tuple or dict in the place of an object: `slots` is it."""
 
@@ -386,13 +377,6 @@ def is_alike(now: Any, then: Any) -> bool:
     if isinstance(now, (list, tuple)):
         return len(now) == len(then) and all(map(is_alike, now, then))
     return bool(now == then)
-
-
-def plain(leaf: Any) -> Any:
-    """The tensor itself, or an alias of it without gradient if it requires one."""
-    if type(leaf) is float or leaf._autograd is None and not leaf._requires_grad:
-        return leaf
-    return alias(leaf)
 
 
 class Slot:
@@ -480,9 +464,11 @@ class ValueAndGrad(Ahead):
     """The callable that `value_and_grad` returns."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        known = None if kwargs or open_levels else self.known(args)
-        if known is not None and known.takes(args):
-            return known.run(args)
+        quick = self.quick
+        if quick is not None and len(args) == self.arity and not (kwargs or open_levels):
+            result = quick(*args)
+            if result is not NotImplemented:
+                return result
         values = self.bound(args, kwargs)
         if open_levels and has_tangent(values, None):
             return by_tape(self, values)

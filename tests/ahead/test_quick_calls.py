@@ -1,0 +1,109 @@
+"""The fast path of calls like the last one: it runs where all is as it was, and nowhere else."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scriptlang.interpreter.engine import available
+
+import scriptlang
+from scriptlang import Tensor, nn, optim
+from scriptlang.programs.ahead import quick
+
+
+class Layers(nn.Module):
+    def __init__(self, count: int):
+        super().__init__()
+        self.layers = nn.Sequential(*(nn.Linear(4, 4) for _ in range(count)))
+        self.power = 2
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.layers(x).pow(self.power).sum()
+
+
+def numbers(*size: int) -> Tensor:
+    values = np.random.default_rng(0).uniform(0.5, 1, size).astype(np.float32)
+    return scriptlang.from_numpy(values)
+
+
+def made(count: int, engine: str = "native") -> Any:
+    """value_and_grad of a module after a call, an argument for it, and what says whether the fast
+    path runs a call."""
+    scriptlang.manual_seed(0)
+    module = scriptlang.script(Layers(count), engine=engine)
+    both, x = scriptlang.value_and_grad(module), numbers(3, 4)
+    both(x)
+    return module, both, x, lambda *args: both.quick(*args) is not NotImplemented
+
+
+COUNTS = (2, quick.MOST_WRITTEN_OUT // 2 + 1)
+"""Layers whose checks are written out, and too many for that."""
+
+
+@pytest.mark.parametrize("engine", available())
+@pytest.mark.parametrize("count", COUNTS)
+def test_it_gives_what_the_first_call_gave(count, engine):
+    _, both, x, is_quick = made(count, engine)
+    value, grads = both(x)
+    assert is_quick(x) and both.last.reason == ""
+    again, more = both.quick(x)
+    assert again.item() == value.item() and list(more) == list(grads)
+    assert all(np.array_equal(more[k].numpy(), g.numpy()) for k, g in grads.items())
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_other_arguments_take_the_long_way(count):
+    _, both, x, is_quick = made(count)
+    for other in (numbers(2, 4), x.double(), nn.Parameter(x), 3):
+        assert not is_quick(other)
+    for same in (x.t().contiguous().t(), x.clone().requires_grad_(), x[:]):
+        assert is_quick(same) and not both(same)[0].requires_grad
+    assert both(numbers(2, 4))[0].item() != both(x)[0].item()
+
+
+@pytest.mark.parametrize("count", COUNTS)
+def test_objects_that_have_changed(count):
+    module, both, x, is_quick = made(count)
+    first = getattr(module.layers, "0")
+    before = both(x)[0].item()
+    module.power = 3
+    assert not is_quick(x)
+    assert both(x)[0].item() != before
+    module.power = 2
+    assert both(x)[0].item() == before and is_quick(x)
+    weight = first.weight
+    first.weight = nn.Parameter(weight.detach() * 2)
+    assert not is_quick(x)
+    first.weight = weight
+    assert is_quick(x)
+    weight.data = weight.detach().double()
+    assert not is_quick(x)
+    weight.data = weight.detach().float()
+    default = scriptlang.get_default_dtype()
+    both(x)
+    assert is_quick(x)
+    scriptlang.set_default_dtype(scriptlang.float64)
+    try:
+        assert not is_quick(x)
+    finally:
+        scriptlang.set_default_dtype(default)
+
+
+def test_a_step_reads_its_rate_and_looks_at_its_batch():
+    scriptlang.manual_seed(0)
+    model = nn.Linear(4, 3)
+    step = optim.training_step(model, nn.CrossEntropyLoss(), optim.SGD(model.parameters(), lr=0.0))
+    x, y = numbers(3, 4), scriptlang.arange(3)
+    losses = [step.step(x, y).item() for _ in range(3)]
+    assert len(set(losses)) == 1
+    step.set_lr([0.5])
+    assert step.step(x, y).item() == losses[0]
+    assert step.step(x, y).item() < losses[0]
+    (inside,) = step._type.methods["step"].attributes["straight"].by_engine.values()
+    args = [step._object_, x, y]
+    assert inside.quick(*args) is not NotImplemented
+    assert inside.quick(step._object_, model.weight.detach(), y) is NotImplemented
+    model.weight.requires_grad_(False)
+    assert inside.quick(*args) is NotImplemented
