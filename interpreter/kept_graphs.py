@@ -18,6 +18,9 @@ class Kept:
     def __init__(self, function: Function, code: Code) -> None:
         self.schema, self.pairs, self.is_closed = function.schema, code.straights, code.is_closed
 
+    def again(self, args: Sequence[Any]) -> Any:
+        return NotImplemented
+
     def __call__(self, engine: str, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         run, values = engine_named(engine).run, bind(self.schema, args, kwargs)
         was = mode.turn(False)

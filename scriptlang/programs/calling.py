@@ -9,7 +9,7 @@ from ..dtypes import float32, get_default_dtype
 from ..errors import LimitError
 from ..interpreter.engine import Engine
 from ..interpreter.engine import engine as engine_named
-from ..interpreter.gradients import is_direct
+from ..interpreter.gradients import STRAIGHT, is_direct
 from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
@@ -75,6 +75,41 @@ def run(
     return result if type(result) in UNCHANGED else wrap(result, engine, limits)
 
 
+def run_again(function: Function, args: tuple[Any, ...]) -> Any:
+    """The result of a call like the last one of a function that asks for gradients, by its straight
+    graph; NotImplemented if the call has to take the way of others."""
+    straight = function.attributes.get(STRAIGHT)
+    calls = current.calls
+    if straight is None or calls.observer is not None or calls.tracer is not None or open_levels:
+        return NotImplemented
+    result = straight.again(args) if current.mode.enabled else NotImplemented
+    if result is not NotImplemented:
+        calls.last = function
+    return result
+
+
+def run_member_again(owner: Any, method: Function, args: tuple[Any, ...]) -> Any:
+    """The result of `run_again` for a call of a method of a ScriptModule, or of another object."""
+    state = owner.__dict__
+    if STRAIGHT not in method.attributes:
+        return NotImplemented
+    if state["_restore_"] is not None or state["_limits_"] is not None:
+        return NotImplemented
+    return run_again(method, (state["_raw_"], *args))
+
+
+def run_module_again(module: Any, args: tuple[Any, ...]) -> Any:
+    """The result of `run_again` for a call of a ScriptModule, if nothing but `forward` runs."""
+    state = module.__dict__
+    cls = state["_raw_"].type
+    forward = cls.methods.get("forward")
+    if forward is None or cls.pre_hooks or cls.hooks:
+        return NotImplemented
+    if state.get("_forward_hooks") or state.get("_forward_pre_hooks"):
+        return NotImplemented
+    return run_member_again(module, forward, args)
+
+
 def with_other_default(engine: Engine) -> Engine:
     """The engine for a call while the default dtype is not float32, the only one that the native
     engine knows.  Raises NotImplementedError if the user has chosen that engine."""
@@ -94,11 +129,19 @@ def let_be_direct(
 ) -> None:
     """Let later calls of `caller` take the fast path where they may: those of a function, or of a
     method of `first`.  Others become `_call_`: where the program is limited, where something in
-    `first` may have a tangent, and where gradients of `first` may be recorded."""
+    `first` may have a tangent, and where gradients of `first` may be recorded.  A function that
+    asks for gradients itself has no such path (`run_again` is its own)."""
+    if STRAIGHT in function.attributes:
+        return
     is_looked_at = limits is not None or first is not None and bool(open_levels)
     direct = None if is_looked_at else engine.direct(function)
     is_recorded = direct is not None and first is not None and not is_direct(first)
     caller._enter_(direct, function, first, is_recorded)
+
+
+def unwrap(value: Any) -> Any:
+    """The run-time value of what a user passes: users' views of objects become the objects."""
+    return getattr(value, "_object_", value)
 
 
 UNCHANGED = (Tensor, int, float, bool, str, complex, type(None))

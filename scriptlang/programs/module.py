@@ -18,9 +18,18 @@ from ..objects import ScriptObject
 from ..ops.calling import current
 from ..records import replace
 from ..tensors import Tensor
-from .calling import facades, let_be_direct, run, signature_of, wrap
+from .calling import (
+    facades,
+    let_be_direct,
+    run,
+    run_member_again,
+    run_module_again,
+    signature_of,
+    unwrap,
+    wrap,
+)
 from .module_hooks import REFUSED, ModuleHooks
-from .module_state import ModuleState, refuse_pickling
+from .module_state import ModuleState, refuse_pickling, saved
 
 if TYPE_CHECKING:
     from ..schema import Schema
@@ -190,6 +199,9 @@ class ScriptMethod(ScriptFunction[..., Any]):
             let_be_direct(self, function, engine, limits, state["_raw_"])
 
     def _call_(self, *args: Any, **kwargs: Any) -> Any:
+        again = NotImplemented if kwargs else run_member_again(self.owner, self._function, args)
+        if again is not NotImplemented:
+            return again
         tracer = current.tracing()
         if tracer is not None:
             return tracer.call_method(self.owner._object_, self._function, args, kwargs, self._run)
@@ -324,6 +336,9 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
         return object.__getattribute__(self, name)
 
     def _call_(self, *args: Any, **kwargs: Any) -> Any:
+        again = NotImplemented if kwargs else run_module_again(self, args)
+        if again is not NotImplemented:
+            return again
         if self._is_hooked():
             from ..nn.modules.hooks import HookedModule
 
@@ -333,8 +348,7 @@ class ScriptModule(Caller, ModuleState, ModuleHooks, ScriptObjectFacade):  # typ
     def _call_program(self, *args: Any, **kwargs: Any) -> Any:
         cls = self._type
         forward = cls.methods.get("forward")
-        is_traced = current.tracing() is not None
-        if forward is not None and not (cls.pre_hooks or cls.hooks or is_traced):
+        if forward is not None and not (cls.pre_hooks or cls.hooks or current.tracing()):
             first, engine, limits = self._object_, self._engine_, self._limits_
             result = run(forward, (first, *args), kwargs, engine, limits)
             if not self._is_hooked():
@@ -581,17 +595,4 @@ def overloaded_method(owner: ScriptModule, name: str) -> OverloadedScriptMethod 
     return OverloadedScriptMethod(found) if found else None
 
 
-def saved(program: Any, extra_files: dict[Any, Any] | None) -> bytes:
-    import io
-
-    buffer = io.BytesIO()
-    program.save(buffer, extra_files)
-    return buffer.getvalue()
-
-
 facades.module, facades.object = ScriptModule, ScriptObjectFacade
-
-
-def unwrap(value: Any) -> Any:
-    """The run-time value of what a user passes: facades are replaced by their objects."""
-    return value._object_ if isinstance(value, ScriptObjectFacade) else value

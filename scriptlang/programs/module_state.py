@@ -374,3 +374,12 @@ def _copy_tensor(value: Tensor, memo: dict[Any, Any]) -> Tensor:
     made = Tensor(storage, value.dtype, value.shape, value.stride(), value.storage_offset())
     made._requires_grad = value._requires_grad
     return made
+
+
+def saved(program: Any, extra_files: dict[Any, Any] | None) -> bytes:
+    """The archive of a program."""
+    import io
+
+    buffer = io.BytesIO()
+    program.save(buffer, extra_files)
+    return buffer.getvalue()

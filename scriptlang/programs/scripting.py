@@ -33,8 +33,8 @@ from ..limits import Limits
 from ..objects import ScriptObject
 from ..source import Span
 from ..tensors import Tensor
-from .calling import wrap
-from .module import ScriptModule, unwrap
+from .calling import unwrap, wrap
+from .module import ScriptModule
 
 
 @alone

@@ -11,6 +11,7 @@ from scriptlang.interpreter.engine import available
 import scriptlang
 from scriptlang import Tensor, nn, optim
 from scriptlang.programs.ahead import quick
+from scriptlang.programs.calling import run_module_again
 
 
 class Layers(nn.Module):
@@ -35,7 +36,7 @@ def made(count: int, engine: str = "native") -> Any:
     module = scriptlang.script(Layers(count), engine=engine)
     both, x = scriptlang.value_and_grad(module), numbers(3, 4)
     both(x)
-    return module, both, x, lambda *args: both.quick(*args) is not NotImplemented
+    return module, both, x, lambda *args: both.quick.call(*args) is not NotImplemented
 
 
 COUNTS = (2, quick.MOST_WRITTEN_OUT // 2 + 1)
@@ -48,7 +49,7 @@ def test_it_gives_what_the_first_call_gave(count, engine):
     _, both, x, is_quick = made(count, engine)
     value, grads = both(x)
     assert is_quick(x) and both.last.reason == ""
-    again, more = both.quick(x)
+    again, more = both.quick.call(x)
     assert again.item() == value.item() and list(more) == list(grads)
     assert all(np.array_equal(more[k].numpy(), g.numpy()) for k, g in grads.items())
 
@@ -103,7 +104,62 @@ def test_a_step_reads_its_rate_and_looks_at_its_batch():
     assert step.step(x, y).item() < losses[0]
     (inside,) = step._type.methods["step"].attributes["straight"].by_engine.values()
     args = [step._object_, x, y]
-    assert inside.quick(*args) is not NotImplemented
-    assert inside.quick(step._object_, model.weight.detach(), y) is NotImplemented
+    assert inside.quick.call(*args) is not NotImplemented
+    assert inside.quick.call(step._object_, model.weight.detach(), y) is NotImplemented
     model.weight.requires_grad_(False)
-    assert inside.quick(*args) is NotImplemented
+    assert inside.quick.call(*args) is NotImplemented
+
+
+class Forces(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.scale = nn.Parameter(scriptlang.ones(1))
+
+    def forward(self, x: Tensor) -> tuple[Tensor, list[Tensor]]:
+        x = x.detach().requires_grad_(True)
+        energy = (x.pow(3) * self.scale).sum()
+        found = scriptlang.autograd.grad([energy], [x])[0]
+        assert found is not None
+        return energy, [found]
+
+
+@pytest.mark.parametrize("engine", available())
+def test_modules_take_it_where_nothing_else_has_to_run(engine):
+    module = scriptlang.optimize(scriptlang.script(Forces().eval(), engine=engine))
+    x = numbers(4)
+    want = 3 * x.numpy() ** 2
+
+    def is_right(result) -> bool:
+        return np.allclose(result[1][0].numpy(), want, rtol=1e-5)
+
+    def again(*args):
+        return run_module_again(module, args)
+
+    assert again(x) is NotImplemented  # nothing was called yet
+    assert is_right(module(x)) and is_right(again(x)) and is_right(module.forward(x))
+    assert module(x)[1] is not module(x)[1]
+    assert again(x, x) is NotImplemented and again([x]) is NotImplemented
+    with pytest.raises((RuntimeError, TypeError)):
+        module(x, x)
+    with scriptlang.no_grad():
+        assert again(x) is NotImplemented
+    wants = x.clone().requires_grad_()
+    assert again(wants) is NotImplemented
+    seen = []
+    handle = module.register_forward_hook(lambda m, args, out: seen.append(out))
+    assert again(x) is NotImplemented and is_right(module(x)) and len(seen) == 1
+    handle.remove()
+    assert is_right(again(x))
+    with scriptlang.profile():
+        assert again(x) is NotImplemented and is_right(module(x))
+
+
+def test_a_step_counts_as_a_write():
+    model = nn.Linear(4, 3)
+    step = optim.training_step(model, nn.CrossEntropyLoss(), optim.SGD(model.parameters(), lr=0.1))
+    x, y = numbers(3, 4), scriptlang.arange(3)
+    for _ in range(3):
+        loss = model(x.clone().requires_grad_()).sum()
+        step.step(x, y)
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            loss.backward()

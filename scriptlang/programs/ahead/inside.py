@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ...interpreter.arguments import bind
-from ...interpreter.gradients import STRAIGHT
+from ...interpreter.gradients import STRAIGHT, has_gradient
 from ...ir import Function
 from ...passes.ahead.joint import Joint
 from ...passes.shape_facts import TensorFacts
@@ -28,13 +28,12 @@ class Inside(Ahead):
         self.sources = None
         self.kinds = Kinds()
         self.last = self.quick = None
-        self.arity = 0
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The result of a call; NotImplemented if the call has to be recorded."""
         quick = self.quick
-        if quick is not None and len(args) == self.arity and not kwargs:
-            result = quick(*args)
+        if quick is not None and len(args) == quick.arity and not kwargs:
+            result = quick.call(*args)
             if result is not NotImplemented:
                 return result
         values = bind(self.schema, args, kwargs)
@@ -43,6 +42,15 @@ class Inside(Ahead):
             return NotImplemented
         self.remember(args, values, made)
         return self.run(made, leaves)
+
+    def again(self, args: Sequence[Any], is_closed: bool) -> Any:
+        """The result of a call like the last one, as users see it; else NotImplemented."""
+        quick = self.quick
+        if quick is None or len(args) != quick.arity or not quick.is_plain:
+            return NotImplemented
+        if not is_closed and any(map(has_gradient, args)):
+            return NotImplemented
+        return quick.call(*args)
 
     def run(self, made: Straight, leaves: list[Any]) -> Any:
         return made.run(leaves) if made.takes(leaves) else NotImplemented
@@ -68,6 +76,7 @@ class Straights:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.by_engine: dict[str, Inside] = {}
+        self.latest: Inside | None = None  # that ran last
 
     def of(self, engine: str) -> Inside:
         return Inside(self.function, engine)
@@ -76,7 +85,14 @@ class Straights:
         inside = self.by_engine.get(engine)
         if inside is None:
             inside = self.by_engine[engine] = self.of(engine)
+        self.latest = inside
         return inside.call(args, kwargs)
+
+    def again(self, args: Sequence[Any]) -> Any:
+        """The result of a call like the last one on the engine that it ran on, as users see it;
+        NotImplemented if it is not like that."""
+        inside = self.latest
+        return NotImplemented if inside is None else inside.again(args, self.is_closed)
 
 
 def let_be_straight(functions: Iterable[Function]) -> None:

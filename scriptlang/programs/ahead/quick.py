@@ -21,13 +21,19 @@ MOST_WRITTEN_OUT = 64
 the checks, and the text would take long to compile."""
 
 
-def quick_call(made: Straight, args: Sequence[Any]) -> Callable[..., Any]:
-    """A function that runs the graph for arguments like these: tensors and objects.
+class Quick:
+    """What runs a graph for arguments like these: tensors and objects.
 
-    It takes as many arguments, and returns NotImplemented if one is not of the same kind or is no
-    longer apart from what is written, or if objects have changed.
+    arity: their number. call: takes so many, and returns NotImplemented if one is not of the same
+    kind or is no longer apart from what is written, or if objects have changed. is_plain: see
+    Straight.
     """
-    return Writer(made, args).function()
+
+    __slots__ = ("arity", "call", "is_plain")
+
+    def __init__(self, made: Straight, args: Sequence[Any]) -> None:
+        self.arity, self.is_plain = len(args), made.is_plain
+        self.call: Callable[..., Any] = Writer(made, args).function()
 
 
 class Writer:

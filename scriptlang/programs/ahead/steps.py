@@ -88,11 +88,20 @@ class StepInside(Inside):
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The step also counts as a write to the parameters, as that of an optimizer does: what was
-        computed from them before cannot go backward any more."""
+        computed from them before cannot go backward any more. So does one that is recorded."""
         made = super().call(args, kwargs)
+        self.count_writes()
+        return made
+
+    def again(self, args: Sequence[Any], is_closed: bool) -> Any:
+        made = super().again(args, is_closed)
+        if made is not NotImplemented:
+            self.count_writes()
+        return made
+
+    def count_writes(self) -> None:
         for t in self.trained.changed:
             count_write(t)
-        return made
 
     def graph_of(self, joint: Joint, template: Any) -> StepGraph:
         return StepGraph(self.trained.tensors, joint, template, self.function.name, self.engine)

@@ -30,7 +30,7 @@ from ..module import ScriptFunction, ScriptMethod, ScriptModule
 from .apart import Writes, check_apart
 from .kinds import Kinds, Taken, Taped
 from .leaves import apart_from, plain
-from .quick import quick_call
+from .quick import Quick
 from .report import AheadReport, report_of
 from .tape import by_tape
 
@@ -54,15 +54,14 @@ class Ahead:
         self.sources: Any = Sources(self, wrt)
         self.kinds = Kinds()
         self.last: Any = None  # the graph that `quick` runs
-        self.quick: Any = None
-        self.arity = 0
+        self.quick: Quick | None = None
 
     def remember(self, args: Sequence[Any], values: list[Any], made: Any) -> None:
         """Enable the fast path for calls like this one, if all arguments are tensors or objects."""
         if len(values) == len(args) and all(
             v is a and isinstance(a, (Tensor, ScriptObject)) for v, a in zip(values, args)
         ):
-            self.last, self.quick, self.arity = made, quick_call(made, args), len(args)
+            self.last, self.quick = made, Quick(made, args)
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """All arguments as run-time values."""
@@ -209,7 +208,8 @@ class Straight:
     """A straight graph that calls run.
 
     joint: the graph with the evaluator's facts. template: the result, with Slots for the results of
-    the graph. function: runs the graph. flags: tensors that have to require a gradient, or none.
+    the graph. function: runs the graph. is_plain: whether users see results as they are. flags:
+    tensors that have to require a gradient, or none.
     """
 
     reason = ""
@@ -222,6 +222,7 @@ class Straight:
         facts = {i: joint.facts.get(v) for i, v in enumerate(self.graph.inputs)}
         self.function = runnable(self.graph, name, engine, joint.outputs, facts, len(joint.leaves))
         self.fill = filler(template)
+        self.is_plain = is_plain(template)
         self.hands_on = may_hand_on(self.function)
 
     def take_over(self) -> None:
@@ -386,6 +387,15 @@ class Slot:
         self.number = number
 
 
+def is_plain(template: Any) -> bool:
+    """Whether a result has no values that become others for users, such as objects and members of
+    enums."""
+    if type(template) in (list, dict, tuple):
+        parts = template.values() if type(template) is dict else template
+        return all(map(is_plain, parts))
+    return isinstance(template, (Slot, bool, int, float, str)) or template is None
+
+
 def templated(result: Any) -> tuple[Any, list[Any]]:
     """Return (the result with Slots for what only a run computes, the list of these)."""
     outputs: list[Any] = []
@@ -465,8 +475,8 @@ class ValueAndGrad(Ahead):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         quick = self.quick
-        if quick is not None and len(args) == self.arity and not (kwargs or open_levels):
-            result = quick(*args)
+        if quick is not None and len(args) == quick.arity and not (kwargs or open_levels):
+            result = quick.call(*args)
             if result is not NotImplemented:
                 return result
         values = self.bound(args, kwargs)
