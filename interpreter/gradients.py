@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject, walk
-from ..ops.calling.current import calls, mode
+from ..ops.calling.current import calls, handed, mode
 from ..ops.derivatives.state import later, needs, node_of, open_levels, state_of
 from ..tensors import Tensor
 
@@ -148,14 +148,37 @@ def is_given(tensor: Tensor) -> bool:
 
 def give(tensor: Tensor) -> Tensor:
     """Note that a tensor of a program is handed to Python; return the tensor."""
-    if tensor._requires_grad:
+    if not tensor._requires_grad:
+        handed[id(tensor)] = tensor  # it may be turned on later
+    else:
         from ..ops.derivatives.recorder import activate
 
         activate()
         if not is_given(tensor):
             state_of(tensor).is_given = True
-            calls.trainable = Trainable()
+            calls.trainable = with_one_more()
     return tensor
+
+
+def give_later(tensor: Tensor) -> None:
+    """Note that a tensor which Python has begins to require a gradient."""
+    from ..ops.derivatives.recorder import activate
+
+    activate()
+    state_of(tensor).is_given = True
+    calls.trainable = with_one_more()
+
+
+def with_one_more() -> Trainable:
+    """A Trainable for one more tensor that Python has. Objects of which that is known keep their
+    tensors: those in lists would be found again as others."""
+    made = Trainable()
+    if calls.trainable is not None:
+        made.known.update({obj: found for obj, found in calls.trainable.known.items() if found})
+    return made
+
+
+later.give = give_later
 
 
 def give_all(obj: ScriptObject) -> None:

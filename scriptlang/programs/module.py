@@ -261,7 +261,7 @@ class ScriptObjectFacade:
     def _attribute(self, name: str) -> Any:
         value = self._object_.get(name)
         if isinstance(value, Tensor):
-            return give(value) if value._requires_grad else value
+            return give(value)
         if isinstance(value, ScriptObject) and self._type.is_object(name):
             known = self._facades_.get(name)
             if known is not None and known._object_ is value:

@@ -103,7 +103,7 @@ class ModuleState:
         return (t for _, t in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True) -> Iterator[tuple[str, Tensor]]:
-        return self._named_tensors("buffer", prefix, recurse)
+        return ((n, give(t)) for n, t in self._named_tensors("buffer", prefix, recurse))
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         return (t for _, t in self.named_buffers(recurse=recurse))

@@ -174,6 +174,41 @@ def test_an_attribute_that_has_changed(engine):
     same(fast(*args), module(*args))
 
 
+class Learns(nn.Module):
+    """Asks for the gradient of a parameter, by a method that another one calls."""
+
+    def __init__(self):
+        super().__init__()
+        self.weight = nn.Parameter(numbers(3))
+        self.other = nn.Parameter(numbers(3), requires_grad=False)
+
+    def found(self, loss: Tensor) -> Tensor:
+        made = scriptlang.autograd.grad([loss], [self.weight])[0]
+        assert made is not None
+        return made
+
+    def forward(self, x: Tensor) -> Tuple[Tensor, bool, bool]:
+        y = x * self.weight
+        if self.other.requires_grad:
+            y = y * self.other
+        return self.found((y * y).sum()), self.weight.requires_grad, self.other.requires_grad
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_gradients_of_parameters(engine):
+    module = scriptlang.script(Learns().train())
+    fast = loaded(compiled(module, {"forward": ["n,3"]}), engine)
+    x = numbers(4, 3)
+    assert is_straight(fast, x)
+    same(fast(x), module(x))
+    assert fast(x)[1:] == (True, False)
+    for m in (fast, module):
+        m.other.requires_grad_(True)
+    assert not is_straight(fast, x)
+    same(fast(x), module(x))
+    assert fast(x)[1:] == (True, True)
+
+
 def step_of(model, make=optim.Adam):
     optimizer = make(model.parameters(), lr=0.1)
     return optim.training_step(model, nn.CrossEntropyLoss(), optimizer)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 from scriptlang.interpreter.engine import available
 
@@ -103,3 +105,54 @@ def test_leaves_in_lists_may_begin_to_require_gradients(engine):
         a.grad = b.grad = None
         module(sl.ones(2).requires_grad_()).backward()
         assert [a.grad is not None, b.grad is not None] == [first, second]
+
+
+def test_leaves_in_lists_stay_those_of_python_when_another_module_is_read():
+    plain = Listed()
+    module, (a, _) = sl.script(plain, engine=available()[-1]), plain.ws
+    for _ in range(2):
+        a.grad = None
+        module(sl.ones(2).requires_grad_()).backward()
+        assert a.grad is not None
+        list(sl.script(nn.Linear(2, 2)).parameters())
+
+
+def by_attribute(module):
+    module.weight.requires_grad_(True)
+
+
+def by_property(module):
+    module.weight.requires_grad = True
+
+
+def by_parameters(module):
+    for p in module.parameters():
+        p.requires_grad_(True)
+
+
+def by_name(module):
+    dict(module.named_parameters())["weight"].requires_grad_(True)
+
+
+def by_module(module):
+    module.requires_grad_(True)
+
+
+@pytest.mark.parametrize("engine", available())
+@pytest.mark.parametrize("unfreeze", [by_attribute, by_property, by_parameters, by_name, by_module])
+def test_a_frozen_archive_can_learn(engine, unfreeze):
+    """What requires no gradient when Python gets it may do so later."""
+    frozen = nn.Linear(3, 2)
+    for p in frozen.parameters():
+        p.requires_grad_(False)
+    file = io.BytesIO()
+    sl.script(frozen).save(file)
+    module = sl.load(io.BytesIO(file.getvalue()), engine=engine)
+    x = sl.ones(4, 3)
+    assert not module(x).requires_grad
+    unfreeze(module)
+    module(x).sum().backward()
+    assert module.weight.grad.tolist() == [[4.0] * 3] * 2
+    module.weight.requires_grad_(False)
+    module.bias.requires_grad_(False)
+    assert not module(x).requires_grad

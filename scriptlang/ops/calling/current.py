@@ -162,6 +162,10 @@ shown: WeakValueDictionary[int, Any] = WeakValueDictionary()
 from it, or it has taken them over."""
 
 
+handed: WeakValueDictionary[int, Any] = WeakValueDictionary()
+"""By their ids, the tensors of programs that Python got while they required no gradient."""
+
+
 def note_moved(tensor: Any) -> None:
     """Note that a tensor has got other memory or another shape."""
     if shown.get(id(tensor)) is tensor:

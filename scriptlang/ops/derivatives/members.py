@@ -10,10 +10,10 @@ from typing import Any
 from ... import dtypes
 from ...records import record
 from ...tensors import Tensor
-from ..calling.current import calls, mode, note_moved, shown
+from ..calling.current import calls, handed, mode, note_moved, shown
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .recorder import activate
-from .state import is_leaf, needs, node_of, state_of, turned, version_of
+from .state import is_leaf, later, needs, node_of, state_of, turned, version_of
 
 
 @record(frozen=True)
@@ -230,6 +230,8 @@ def require(self: Tensor, requires_grad: bool = True) -> Tensor:
     if requires_grad is not self._requires_grad and shown.get(id(self)) is self:
         turned[id(self)] = self
     self._requires_grad = requires_grad
+    if requires_grad and handed.get(id(self)) is self:
+        later.give(self)
     return self
 
 

@@ -28,13 +28,15 @@ class Later:
 
     make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
     written.  is_dual: whether a tensor has a tangent that may be seen.  note: keeps where a node is
-    made.
+    made.  give: notes that a tensor of a program, which Python has, begins to require a
+    gradient.
     """
 
     make_accumulator: Callable[[Tensor], Any]
     renew: Callable[[Tensor, State], None]
     is_dual: Callable[[Tensor], bool]
     note: Callable[[Any], None]
+    give: Callable[[Tensor], None]
 
 
 later = Later()

@@ -18,6 +18,7 @@ from ...errors import CompileError
 from ...interpreter.engine import available
 from ...interpreter.gradients import STRAIGHT
 from ...interpreter.prepare import FUSED, fused_code
+from ...interpreter.reach import asks_for_gradients, reachable
 from ...ir import OPTIMIZED, Function, Graph, Node, Value, clone_block
 from ...objects import ScriptObject
 from ...ops import table
@@ -30,8 +31,8 @@ from ...tensors import Tensor
 from ..module import ScriptModule
 from ..shape_text import Inputs, ShapeError
 from .examples import exact, example_of
-from .inside import Straights, let_be_straight
-from .steps import StepGraph
+from .inside import Inside, Straights
+from .steps import StepGraph, StepInside
 from .straight import Slot, Straight
 
 
@@ -55,14 +56,12 @@ def keep_straights(module: ScriptModule, inputs: Mapping[str, Any]) -> None:
 @alone
 def keep_straight(function: Function, owner: ScriptObject, calls: Iterable[Inputs]) -> None:
     """Give the code of a method its straight graphs for some calls."""
-    if STRAIGHT not in function.attributes:
-        let_be_straight([function])
-    straights: Straights | None = function.attributes.get(STRAIGHT)
-    if straights is None:
+    if not asks_for_gradients(reachable(function).values()):
         raise ShapeError(
             f"{function.name} asks for no gradients, so that it has no graph with them: give no "
             "inputs for it"
         )
+    straights: Straights = function.attributes.get(STRAIGHT) or Parameterised(function)
     inside = straights.of(available()[-1])
     pairs = []
     with budgets.use(function.budget, function.name):
@@ -78,6 +77,14 @@ def keep_straight(function: Function, owner: ScriptObject, calls: Iterable[Input
                 ) from None
     code = replace(fused_code(function), straights=pairs, is_closed=straights.is_closed)
     function.attributes[FUSED] = code
+
+
+class Parameterised(Straights):
+    """The straight graphs of a method of a module that is not optimised: some of its parameters
+    require a gradient, and the program may ask for theirs."""
+
+    def of(self, engine: str) -> Inside:
+        return StepInside(self.function, engine, lambda called: called)
 
 
 def functions_of(
@@ -291,7 +298,7 @@ class Guard(Reader):
         made, joint = self.made, self.made.joint
         pairs: list[Any] = []
         for obj, name, value in joint.read:
-            if not is_plain(value):
+            if not is_comparable(value):
                 raise NotStraight(f"the attribute {name} is a {type(value).__name__}")
             declared: Any = obj.type.attribute(name)
             plain = T.NONE if value is None else T.without_none(declared.type)
@@ -343,10 +350,10 @@ class Guard(Reader):
         return self.graph.insert("prim::ListConstruct", tensors, [T.ListType(T.TENSOR)]).output
 
 
-def is_plain(value: Any) -> bool:
+def is_comparable(value: Any) -> bool:
     """Whether a value is a constant that programs compare."""
     if isinstance(value, (list, tuple)):
-        return all(map(is_plain, value))
+        return all(map(is_comparable, value))
     return value is None or isinstance(value, (bool, int, float, str, complex))
 
 
