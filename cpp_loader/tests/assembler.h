@@ -21,7 +21,7 @@ inline Value tuple(std::vector<Value> items) { return scriptlang::Tuple::make(st
 struct Code {
   std::string name = "__torch__.f";
   std::vector<Value> instructions, operators, constants, types, arguments, returns, functions;
-  std::vector<Value> register_types;
+  std::vector<Value> register_types, straights;
   int64_t registers = 8;
   bool schema = true;
 
@@ -51,6 +51,7 @@ struct Code {
                                 field("register_size", Value(registers))};
     if (!register_types.empty()) table.push_back(field("register_types", tuple(register_types)));
     if (!functions.empty()) table.push_back(field("functions", tuple(functions)));
+    if (!straights.empty()) table.push_back(field("straights", tuple(straights)));
     std::vector<Value> entry = {Value(name), tuple(table)};
     if (schema) {
       entry.push_back(

@@ -282,6 +282,84 @@ TEST(a_huge_register_file_is_refused) {
   check_refused("register_size", code.emit("RET"));
 }
 
+// A function of an int that returns a constant.
+static Code constant(const char* name, Value value, const std::string& type = "int") {
+  Code code;
+  code.name = name;
+  code.argument("int");
+  code.returns = {Code::row("", type, Value())};
+  code.constants = {std::move(value)};
+  code.emit("DROP").emit("LOADC", 0).emit("RET");
+  return code;
+}
+
+static std::vector<Code> with_graph(Code guard) {
+  Code f = constant("f", Value(1));
+  f.straights = {Value("takes"), Value("graph")};
+  return {f, std::move(guard), constant("graph", Value(2))};
+}
+
+TEST(a_straight_graph_runs_where_its_guard_says_so) {
+  CHECK_EQ(run_codes(with_graph(constant("takes", Value(true), "bool")), {Value(0)}).as_int(), 2);
+  CHECK_EQ(run_codes(with_graph(constant("takes", Value(false), "bool")), {Value(0)}).as_int(), 1);
+  Context context;  // a host that wants no gradients at all gets the function
+  context.grad_enabled = false;
+  auto program = decode(with_graph(constant("takes", Value(true), "bool")));
+  CHECK_EQ(run(*program, *program->find("f"), {Value(0)}, context, {}).as_int(), 1);
+}
+
+TEST(a_guard_gets_the_argument) {
+  Code takes = constant("takes", Value(7), "bool");
+  const int64_t eq = takes.op("aten::eq", "int", 2);
+  takes.instructions.clear();
+  takes.emit("LOADC", 0).emit("OP", eq).emit("RET");
+  CHECK_EQ(run_codes(with_graph(takes), {Value(7)}).as_int(), 2);
+  CHECK_EQ(run_codes(with_graph(takes), {Value(8)}).as_int(), 1);
+}
+
+TEST(guards_are_limited_with_what_they_guard) {
+  Code takes = forever();
+  takes.name = "takes";
+  takes.argument("int");
+  takes.returns = {Code::row("", "bool", Value())};
+  takes.constants = {Value(true)};
+  Limits limits;
+  limits.instructions = 100000;
+  CHECK_RAISES(LimitError, "instructions", run_codes(with_graph(takes), {Value(0)}, limits));
+}
+
+TEST(straight_graphs_that_do_not_fit_are_refused) {
+  auto bad = [](std::vector<Code> codes) {
+    CHECK_RAISES(ArchiveError, "", run_codes(codes, {Value(0)}));
+  };
+  const Code good = constant("takes", Value(true), "bool");
+  bad(with_graph(constant("takes", Value(1), "int")));      // gives no bool
+  bad(with_graph(constant("other", Value(true), "bool")));  // is not there
+  std::vector<Code> codes = with_graph(good);
+  codes[0].straights = {Value("takes")};  // no pair
+  bad(codes);
+  codes[0].straights = {Value(1), Value(2)};
+  bad(codes);
+  codes = with_graph(good);
+  codes[2].returns = {Code::row("", "float", Value())};
+  bad(codes);
+  codes = with_graph(good);
+  codes[2].arguments = {Code::row("a", "float", Value())};
+  bad(codes);
+  codes = with_graph(good);
+  codes[2].argument("int");  // one argument more
+  bad(codes);
+  // Without schemas there are only numbers: what the first instruction stores.
+  codes = with_graph(good);
+  for (Code& code : codes) code.schema = false;
+  codes[0].instructions.clear();
+  codes[0].emit("STOREN", 1, 1).emit("LOADC", 0).emit("RET");
+  codes[1].instructions = codes[0].instructions;
+  codes[2].instructions.clear();
+  codes[2].emit("STOREN", 1, 5).emit("LOADC", 0).emit("RET");
+  bad(codes);
+}
+
 TEST(malformed_trees_are_refused) {
   auto classes = std::make_shared<ClassTable>();
   auto refuse = [&](Value tree) { CHECK_RAISES(ArchiveError, "", Program::decode(tree, classes)); };
