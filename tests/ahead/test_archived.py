@@ -209,6 +209,34 @@ def test_gradients_of_parameters(engine):
     assert fast(x)[1:] == (True, True)
 
 
+@pytest.mark.parametrize("engine", ENGINES)
+def test_flags_of_one_module_are_not_those_of_another(engine):
+    module = scriptlang.script(Learns().train())
+    archive = compiled(module, {"forward": ["n,3"]})
+    first, second, x = loaded(archive, engine), loaded(archive, engine), numbers(4, 3)
+    for turned in (first, second):
+        assert turned(x)[1:] == (True, False)
+        turned.other.requires_grad_(True)
+        assert turned(x)[1:] == (True, True)
+        turned.other.requires_grad_(False)
+        assert turned(x)[1:] == (True, False)
+
+
+def test_graphs_are_for_the_usual_default_dtype():
+    module = scriptlang.script(Forces().eval())
+    fast = loaded(compiled(module, {"forward": ["n,3", "n"]}), "auto")
+    args = numbers(4, 3), numbers(4)
+    assert is_straight(fast, *args)
+    scriptlang.set_default_dtype(scriptlang.float64)
+    try:
+        assert not is_straight(fast, *args)
+        same(fast(*args), module(*args))
+        with pytest.raises(scriptlang.CompileError, match="made for the default dtype float32"):
+            compiled(module, {"forward": ["n,3", "n"]})
+    finally:
+        scriptlang.set_default_dtype(scriptlang.float32)
+
+
 def step_of(model, make=optim.Adam):
     optimizer = make(model.parameters(), lr=0.1)
     return optim.training_step(model, nn.CrossEntropyLoss(), optimizer)

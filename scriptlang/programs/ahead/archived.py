@@ -14,6 +14,7 @@ from typing import Any
 from ... import budgets
 from ... import types as T
 from ...building import alone, uncollected
+from ...dtypes import float32, get_default_dtype
 from ...errors import CompileError
 from ...interpreter.engine import available
 from ...interpreter.gradients import STRAIGHT
@@ -60,6 +61,12 @@ def keep_straight(function: Function, owner: ScriptObject, calls: Iterable[Input
         raise ShapeError(
             f"{function.name} asks for no gradients, so that it has no graph with them: give no "
             "inputs for it"
+        )
+    if get_default_dtype() is not float32:
+        raise CompileError(
+            f"straight graphs of archives are made for the default dtype float32, and it is "
+            f"{get_default_dtype()}",
+            help="call set_default_dtype(float32) first",
         )
     straights: Straights = function.attributes.get(STRAIGHT) or Parameterised(function)
     inside = straights.of(available()[-1])
