@@ -35,8 +35,8 @@ def compile_archive(
     inputs: for methods that ask for gradients, such as forces or the step of a training program,
     the inputs that they will be called with: by name or in order, examples or shapes as `inspect`
     takes them, where names stand for sizes of at least 2 that are not known yet; or a list of
-    several of these. Forward and backward are then one graph that is made now, and that C++ runs,
-    too. Calls with other inputs are recorded.
+    several tuples or dicts of them. Forward and backward are then one graph that is made now, and
+    that C++ runs, too. Calls with other inputs are recorded.
     limits: what reading and compiling the archive may use.
     Returns the module that was written. Raises ShapeError for inputs that do not fit a method, and
     CompileError if there is no such graph.

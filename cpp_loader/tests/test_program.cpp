@@ -317,15 +317,25 @@ TEST(a_guard_gets_the_argument) {
   CHECK_EQ(run_codes(with_graph(takes), {Value(8)}).as_int(), 1);
 }
 
-TEST(guards_are_limited_with_what_they_guard) {
-  Code takes = forever();
+TEST(a_guard_and_its_graph_have_one_limit) {
+  Code takes = sum_to_n(), graph = sum_to_n();
   takes.name = "takes";
-  takes.argument("int");
   takes.returns = {Code::row("", "bool", Value())};
-  takes.constants = {Value(true)};
+  takes.instructions.pop_back();  // RET
+  takes.emit("DROP").emit("LOADC", 1).emit("RET");
+  graph.name = "graph";
+  graph.returns = {Code::row("", "int", Value())};
+  const std::vector<Code> codes = {with_graph(takes)[0], takes, graph};
+  const auto run_of = [](const Code& code, Limits limits) {
+    return run_code(code, {Value(10000)}, limits);
+  };
   Limits limits;
   limits.instructions = 100000;
-  CHECK_RAISES(LimitError, "instructions", run_codes(with_graph(takes), {Value(0)}, limits));
+  run_of(takes, limits);
+  run_of(graph, limits);
+  CHECK_RAISES(LimitError, "instructions", run_codes(codes, {Value(10000)}, limits));
+  limits.instructions = 200000;
+  CHECK_EQ(run_codes(codes, {Value(10000)}, limits).as_int(), 49995000);
 }
 
 TEST(straight_graphs_that_do_not_fit_are_refused) {

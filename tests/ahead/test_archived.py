@@ -174,6 +174,52 @@ def test_an_attribute_that_has_changed(engine):
     same(fast(*args), module(*args))
 
 
+class Mixed(nn.Module):
+    """Tensors beside numbers in attributes, and one module in two of them."""
+
+    pair: Tuple[Tensor, int]
+    maybe: List[Optional[Tensor]]
+
+    def __init__(self):
+        super().__init__()
+        self.pair = (numbers(3), 2)
+        self.maybe = [None, numbers(3, seed=1)]
+        self.first = nn.Linear(3, 3)
+        self.second = self.first
+        self.spare = nn.Linear(3, 3)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = x.detach().requires_grad_(True)
+        y = self.second(self.first(x * self.pair[0] * self.pair[1]))
+        for part in self.maybe:
+            if part is not None:
+                y = y * part
+        found = scriptlang.autograd.grad([(y * y).sum()], [x])[0]
+        assert found is not None
+        return found
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_what_stands_beside_tensors_in_attributes(engine):
+    module = scriptlang.script(Mixed().eval(), engine=engine)
+    fast = loaded(compiled(module, {"forward": ["n,3"]}, optimize=False), engine)
+    x = numbers(4, 3)
+    changes = [
+        ("pair", (numbers(3), 5), False),
+        ("pair", (numbers(3, seed=5), 2), True),
+        ("maybe", [numbers(3), numbers(3, seed=1)], False),
+        ("maybe", [None, numbers(3, seed=2)], True),
+        ("second", "spare", False),
+        ("first", "spare", True),
+    ]
+    assert is_straight(fast, x)
+    for name, value, expected in changes:
+        for m in (fast, module):
+            setattr(m, name, getattr(m, value) if isinstance(value, str) else value)
+        assert is_straight(fast, x) is expected, name
+        same(fast(x), module(x))
+
+
 class Learns(nn.Module):
     """Asks for the gradient of a parameter, by a method that another one calls."""
 

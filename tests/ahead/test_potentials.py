@@ -134,15 +134,21 @@ def why_not(module) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("engine", ENGINES)
-@pytest.mark.parametrize("name", CASES)
-def test_forces_are_those_of_pytorch(name, engine):
-    make, calls = CASES[name]
+def stored(make):
+    """Return (a potential that PyTorch has scripted, its archive)."""
     torch.manual_seed(0)
     scripted = torch.jit.script(make().eval())
     buffer = io.BytesIO()
     torch.jit.save(scripted, buffer)
-    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(buffer.getvalue()), engine=engine))
+    return scripted, buffer.getvalue()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+@pytest.mark.parametrize("name", CASES)
+def test_forces_are_those_of_pytorch(name, engine):
+    make, calls = CASES[name]
+    scripted, archive = stored(make)
+    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(archive), engine=engine))
     for args in [*calls, calls[0]]:
         want = scripted(*args)
         got = fast(*map(mine, args))
@@ -157,13 +163,10 @@ def test_forces_are_those_of_pytorch(name, engine):
 def test_graphs_that_an_archive_has(name, engine):
     """A compiled archive has the graphs for all calls; PyTorch loads it, too."""
     make, calls = CASES[name]
-    torch.manual_seed(0)
-    scripted = torch.jit.script(make().eval())
-    plain, target = io.BytesIO(), io.BytesIO()
-    torch.jit.save(scripted, plain)
+    scripted, archive = stored(make)
+    target = io.BytesIO()
     kinds = [tuple(map(mine, args)) for args in calls]
-    plain.seek(0)
-    scriptlang.compile_archive(plain, target, inputs={"forward": kinds})
+    scriptlang.compile_archive(io.BytesIO(archive), target, inputs={"forward": kinds})
     fast = scriptlang.load(io.BytesIO(target.getvalue()), engine=engine)
     straight = fast._type.methods["forward"].attributes[STRAIGHT]
     for args, kind in zip(calls, kinds):
@@ -176,10 +179,8 @@ def test_graphs_that_an_archive_has(name, engine):
 
 
 def test_a_caller_who_wants_gradients_gets_them():
-    scripted = torch.jit.script(Crystal().eval())
-    buffer = io.BytesIO()
-    torch.jit.save(scripted, buffer)
-    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(buffer.getvalue())))
+    _, archive = stored(Crystal)
+    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(archive)))
     args = {k: ours(v) for k, v in crystal(4, 9)[0].items()}
     args["shifts"].requires_grad_()
     got = fast(args)
@@ -197,10 +198,8 @@ def test_what_cannot_be_straight_is_recorded():
             assert g is not None
             return g
 
-    scripted = torch.jit.script(Until().eval())
-    buffer = io.BytesIO()
-    torch.jit.save(scripted, buffer)
-    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(buffer.getvalue())))
+    scripted, archive = stored(Until)
+    fast = scriptlang.optimize(scriptlang.load(io.BytesIO(archive)))
     x = numbers(3)
     assert same(arrays(fast(ours(x))), arrays(scripted(x)))
     assert "depends on elements" in why_not(fast)[0]

@@ -26,7 +26,8 @@ class Joint(Evaluator):
     lifted: (object, attribute, value) of the tensors that are read from objects, and of floats
     whose attributes are `changing`; they are the inputs after the leaves. Of a tensor in a
     container, it is (container, index or key, tensor). again: further places that hold a tensor of
-    `lifted`. containers: attributes whose containers hold tensors. wanted: the ids of those tensors
+    `lifted`. containers: attributes whose containers hold tensors. objects: (object, attribute,
+    object in it) of those that are read. wanted: the ids of those tensors
     that gradients are wanted for.
     result: the result of the program. outputs: how many of the graph's results belong to it.
     """
@@ -38,6 +39,7 @@ class Joint(Evaluator):
         self.changing: frozenset[str] = frozenset()
         self.again: list[tuple[Any, Any, int]] = []
         self.containers: list[tuple[ScriptObject, str, Any]] = []
+        self.objects: list[tuple[ScriptObject, str, ScriptObject]] = []
         self.places: dict[int, Tensor] = {}
         self.leaves: list[Any] = []
         self.wanted: set[int] = set()
@@ -71,7 +73,11 @@ class Joint(Evaluator):
         """Make tensors of objects inputs of the graph; a tensor held in two places is one input."""
         found = owner.found.get(name) if isinstance(owner, Module) else None
         if isinstance(found, ScriptObject):
-            return Module(None, found)  # type: ignore[arg-type]
+            key = id(owner.found), name
+            if key not in self.attributes:
+                self.objects.append((owner.found, name, found))
+                self.attributes[key] = Module(None, found)  # type: ignore[arg-type]
+            return self.attributes[key]
         if isinstance(found, Constant):
             return self.held(owner.found, name, found)
         if name in self.changing and builtins.type(found) is float:

@@ -33,7 +33,7 @@ from ..module import ScriptModule
 from ..shape_text import Inputs, ShapeError
 from .examples import exact, example_of
 from .inside import Inside, Straights
-from .steps import StepGraph, StepInside
+from .steps import StepInside
 from .straight import Slot, Straight
 
 
@@ -138,7 +138,7 @@ class Reader:
         self.leaves: list[Value] = []
         for value, v in zip(values, self.arguments, strict=True):
             if isinstance(value, ScriptObject) and not self.objects:
-                self.objects[id(value)] = v
+                self.root, self.objects[id(value)] = value, v
                 self.note_parents(value)
             else:
                 self.take(value, v)
@@ -209,6 +209,8 @@ class Reader:
                 self.take(part, self.element(v, key))
             elif has_tensors(part):
                 raise NotStraight("an attribute has containers of tensors in each other")
+            elif not isinstance(part, Tensor):
+                self.require_part(v, key, part)
 
     def require_present(self, v: Value) -> Value:
         return v
@@ -217,6 +219,9 @@ class Reader:
         pass
 
     def require_length(self, v: Value, container: Any) -> None:
+        pass
+
+    def require_part(self, container: Value, key: Any, part: Any) -> None:
         pass
 
     # Attributes
@@ -241,7 +246,8 @@ class Reader:
             path.append((obj, parent, name))
             obj = parent
         for child, parent, name in reversed(path):
-            self.objects[id(child)] = self.present(self.attribute(parent, name))
+            v = self.require_present(self.attribute(parent, name))
+            self.objects[id(child)] = self.present(v)
         return self.objects[id(path[0][0] if path else obj)]
 
     def attribute(self, obj: ScriptObject, name: str) -> Value:
@@ -300,9 +306,22 @@ class Guard(Reader):
         elif isinstance(v.type, T.ListType):
             self.require_equal(self.operator("aten::len", "t", v), len(container))
 
+    def require_part(self, container: Value, key: Any, part: Any) -> None:
+        if not is_comparable(part):
+            raise NotStraight(f"an attribute has a {type(part).__name__} beside tensors")
+        self.require_equal(self.element(container, key), part)
+
+    def require_objects(self) -> None:
+        """Objects that the program reads in another attribute than the graph does."""
+        for owner, name, found in self.made.joint.objects:
+            if found is not self.root and self.parents.get(id(found)) != (owner, name):
+                v = self.present(self.require_present(self.attribute(owner, name)))
+                self.require(self.operator("aten::__is__", "", v, self.object(found)))
+
     def check(self, facts: Sequence[TensorFacts]) -> None:
         """Insert all conditions, and return whether they are met."""
         made, joint = self.made, self.made.joint
+        self.require_objects()
         pairs: list[Any] = []
         for obj, name, value in joint.read:
             if not is_comparable(value):
@@ -318,7 +337,7 @@ class Guard(Reader):
             if isinstance(value, Tensor):
                 owned.append((v, value))
                 expected += numbers_of(exact(value), symbols)
-        flags = flags_of(made)
+        flags = {id(t): flag for t, flag in made.flags}
         for v, t in owned:
             if id(t) in flags:
                 pairs += [self.operator("prim::requires_grad", "", v), flags[id(t)]]
@@ -371,11 +390,6 @@ def numbers_of(fact: TensorFacts, symbols: dict[str, int]) -> list[int]:
     sizes = [n if isinstance(n, int) else symbols.setdefault(str(n), -1 - len(symbols))
              for n in fact.shape]  # fmt: skip
     return [fact.dtype.code, len(sizes), *sizes]
-
-
-def flags_of(made: Straight) -> dict[int, bool]:
-    """Which tensors of a training step have to require a gradient, or none, by their ids."""
-    return {id(t): flag for t, flag in made.flags} if isinstance(made, StepGraph) else {}
 
 
 def add_body(graph: Graph, reader: Reader, returns: T.Type) -> None:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .straight import Straight
 
 MOST_WRITTEN_OUT = 64
-"""The most tensors of objects whose checks are written out. Calls with more take far longer than
-the checks, and the text would take long to compile."""
+"""The most tensors and objects in objects whose checks are written out. Calls with more take far
+longer than the checks, and the text would take long to compile."""
 
 
 class Quick:
@@ -85,10 +85,10 @@ class Writer:
     def of_objects(self) -> list[str]:
         """That objects have the same tensors in the same memory, and the rest as it was."""
         made = self.made
-        if len(made.lifted) > MOST_WRITTEN_OUT:
+        if len(made.lifted) + len(made.objects) > MOST_WRITTEN_OUT:
             return [f"{self.name(made.holds)}()"]
         checks = [f"default() is {self.name(made.default)}"]
-        for obj, slot, value in made.lifted:
+        for obj, slot, value in (*made.lifted, *made.objects):
             checks.append(f"{self.name(obj)}.slots[{slot!r}] is {self.name(value)}")
         for tensor, storage, size, stride, offset, dtype in made.memory:
             t = self.name(tensor)

@@ -255,6 +255,7 @@ class Straight:
             (obj, obj._slot(name), value) for obj, name, value in self.joint.containers
         ]
         self.read = [(obj, obj._slot(name), value) for obj, name, value in self.joint.read]
+        self.objects = [(obj, obj._slot(name), found) for obj, name, found in self.joint.objects]
 
     def note_writes(self, held: Sequence[Tensor]) -> None:
         """Raises NotStraight if a tensor that is written shares memory with another of them."""
@@ -270,7 +271,7 @@ class Straight:
         default dtype is that."""
         if get_default_dtype() is not self.default:
             return False
-        for obj, slot, value in self.lifted:
+        for obj, slot, value in (*self.lifted, *self.objects):
             if obj.slots[slot] is not value:
                 return False
         for tensor, storage, size, stride, offset, dtype in self.memory:
