@@ -18,7 +18,7 @@ from ..ops.calling.current import mode
 from ..ops.derivatives.forward_tape import differentiated, replaced
 from ..ops.derivatives.tangents import Level, hidden, is_dual, top_level
 from ..tensors import Tensor
-from .gradients import has_gradient, leaves
+from .gradients import has_gradient, leaves, refuse_batches
 from .python_engine import function_keeps, run_seen
 
 Native = Callable[[Sequence[Any], Mapping[str, Any]], Any]
@@ -32,6 +32,7 @@ def run(
     native: Native | None,
 ) -> Any:
     """Run a call with tangents; native: makes it on the native engine, if that can record it."""
+    refuse_batches(args, kwargs)
     named = dict(kwargs or {})
     values = [*args, *named.values()]
     parts = list(leaves(values))

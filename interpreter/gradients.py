@@ -108,6 +108,15 @@ def leaves(value: Any) -> Iterator[Any]:
             pending += reversed(list(value.values()) if isinstance(value, dict) else value)
 
 
+def refuse_batches(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
+    """Raise NotMapped if a tensor in the arguments of a call, or in an object there, differs between
+    the examples of a batch: programs run for each example."""
+    if open_levels:
+        for value in leaves(args if not kwargs else (*args, *kwargs.values())):
+            inside = walk(value) if isinstance(value, ScriptObject) else (value,)
+            later.refuse_batches([t for t in inside if isinstance(t, Tensor)])
+
+
 # Parameters that have been handed to Python
 
 

@@ -15,7 +15,7 @@ from ..ops.calling.current import calls, mode
 from ..ops.derivatives.recorder import activate
 from .arguments import bind
 from .code import Code
-from .gradients import is_wanted, note_kept, straight_result
+from .gradients import is_wanted, note_kept, refuse_batches, straight_result
 from .link import link
 from .prepare import code_of, running_code
 from .reach import asks_for_gradients, calls_by_name, classes_behind, may_keep, reachable
@@ -118,6 +118,7 @@ def run_seen(
     if result is not NotImplemented:
         return result
     is_seen = is_wanted(args, kwargs)
+    refuse_batches(args, kwargs)
     if not is_seen and function_asks(function, args, kwargs):
         is_seen = True
         activate()  # parameters that Python was never given may require gradients

@@ -14,11 +14,13 @@ from ..building import alone
 from ..errors import MissingOperatorError
 from ..ir import Function
 from ..objects import ScriptObject
+from ..ops.batching.level import by_examples
 from ..ops.calling.current import calls
 from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
 from ..ops.derivatives.recipes import edges_of
-from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node, turned
+from ..ops.derivatives.state import Edge, edge_of, needs, node_of, open_levels, set_node, turned
+from ..ops.derivatives.tangents import is_dual
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
@@ -80,6 +82,11 @@ class ProgramNode(Node):
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.record is None:
             raise RuntimeError(FREED)
+        if open_levels and any(t is not None and is_dual(t) for t in grads):
+            return by_examples(lambda given: self.gone_back(given, wanted), grads)
+        return self.gone_back(grads, wanted)
+
+    def gone_back(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         made, record, taken, given = self.wrap(
             lambda: self.record.backward(grads, wanted, mode.enabled)
         )

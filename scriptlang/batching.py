@@ -1,7 +1,8 @@
 """vmap: maps a function of one example over a batch.
 
-The function is called once for each example, and its results are stacked. So it may do anything
-that programs may do, such as branch on values, but it takes the time of that many calls.
+The function is called once, for all examples at once (`ops/batching`). Where what it does differs
+between examples, since it branches on values or reads them, it is called once for each, and the
+results are stacked.
 """
 
 from __future__ import annotations
@@ -9,9 +10,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import wraps
-from typing import Any
+from typing import Any, NoReturn
 
+from .ops.batching.level import BatchLevel, batch_of, first_of, whole
 from .ops.calling import functions
+from .ops.derivatives.tangents import NotMapped, tangent_of
 from .tensor_types import get_rng_state, set_rng_state
 from .tensors import Tensor
 from .transform_checks import transforming
@@ -35,7 +38,7 @@ def vmap(
     out_dims: the position of the batch dimension in the results; None: return the last call's
     result.
     randomness: examples draw "different" random numbers, the "same" ones, or none ("error").
-    chunk_size: has no effect.
+    chunk_size: how many examples one call of the function is for; None: all. So many are in memory.
 
     Raises ValueError if the arguments do not fit `in_dims` or each other.
     """
@@ -57,15 +60,91 @@ def vmap(
                 "vmap: Expected all tensors to have the same size in the mapped dimension, got "
                 f"sizes {sizes} for the mapped dimension"
             )
-        results = []
-        random = Randomness(randomness)
-        for i in range(max(sizes[0], 1)):  # an empty batch runs on zeros, to find the shape
-            given = [picked(a, d, i if sizes[0] else None) for a, d in zip(args, dims)]
-            with transforming(), random.call():
-                results.append(func(*given, **kwargs))
-        return stacked(results, places(results[0], out_dims, name), sizes[0], name)
+        batch = Batch(func, args, kwargs, dims, out_dims, randomness, name)
+        return batch.result(sizes[0], chunk_size)
 
     return run
+
+
+class Batch:
+    """One call of a mapped function."""
+
+    def __init__(
+        self,
+        func: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        dims: list[Any],
+        out_dims: Any,
+        randomness: str,
+        name: str,
+    ) -> None:
+        self.func, self.args, self.kwargs, self.dims = func, args, kwargs, dims
+        self.out_dims, self.name = out_dims, name
+        self.random = Randomness(randomness)
+
+    def result(self, size: int, chunk: int | None) -> Any:
+        if size < 2:
+            return self.one_by_one(size)
+        try:
+            if chunk is None or chunk >= size:
+                return self.at_once(0, size)
+            starts = range(0, size, chunk)
+            made = [self.at_once(k, min(chunk, size - k)) for k in starts]
+        except NotMapped:
+            set_rng_state(self.random.start)
+            return self.one_by_one(size)
+        return joined(made, places(made[0], self.out_dims, self.name))
+
+    def at_once(self, start: int, size: int) -> Any:
+        """The result for some of the examples.  Raises NotMapped if it needs a call for each."""
+        with transforming(), batch_of(size) as level:
+            given = [entering(a, d, start, size, level) for a, d in zip(self.args, self.dims)]
+            with self.random.call(is_for_many=True):
+                made = self.func(*given, **self.kwargs)
+            return leaving(made, places(made, self.out_dims, self.name), level, self.name)
+
+    def one_by_one(self, size: int) -> Any:
+        results = []
+        for i in range(max(size, 1)):  # an empty batch runs on zeros, to find the shape
+            given = [picked(a, d, i if size else None) for a, d in zip(self.args, self.dims)]
+            with transforming(), self.random.call():
+                results.append(self.func(*given, **self.kwargs))
+        return stacked(results, places(results[0], self.out_dims, self.name), size, self.name)
+
+
+def entering(value: Any, dim: Any, start: int, size: int, level: BatchLevel) -> Any:
+    """What stands for an argument of so many examples in a call for all of them."""
+    if is_container(value):
+        return like(value, lambda key: entering(value[key], dim[key], start, size, level))
+    if dim is None:
+        return value
+    if size != value.size(dim):
+        value = value.narrow(dim, start, size)
+    return first_of(value.movedim(dim, 0) if dim % value.dim() else value, level)
+
+
+def leaving(value: Any, dim: Any, level: BatchLevel, name: str) -> Any:
+    """The results for all examples, which lie along dimension `dim`."""
+    if is_container(value):
+        return like(value, lambda key: leaving(value[key], dim[key], level, name))
+    if not isinstance(value, Tensor):
+        if dim is None:
+            return value
+        refuse_result(value, name)
+    if dim is None:
+        found = tangent_of(value, level)
+        return value if found is None else found.select(0, level.size - 1)
+    made = whole(value, level)
+    return made.movedim(0, dim) if dim else made
+
+
+def joined(chunks: list[Any], dim: Any) -> Any:
+    """The results of calls for parts of the examples."""
+    first = chunks[0]
+    if is_container(first):
+        return like(first, lambda key: joined([c[key] for c in chunks], dim[key]))
+    return chunks[-1] if dim is None else functions.cat(chunks, dim)
 
 
 class Randomness:
@@ -75,11 +154,16 @@ class Randomness:
         self.kind, self.start = kind, get_rng_state()
 
     @contextmanager
-    def call(self) -> Iterator[None]:
-        """A context for one call.  Raises RuntimeError if it draws numbers that it must not."""
+    def call(self, is_for_many: bool = False) -> Iterator[None]:
+        """A context for one call, of one example or of all.  Raises RuntimeError if it draws
+        numbers that it must not, NotMapped if each example needs others."""
         if self.kind == "same":
             set_rng_state(self.start)
         yield
+        if self.kind == "different":
+            if is_for_many and not functions.equal(self.start, get_rng_state()):
+                raise NotMapped
+            return
         if self.kind == "error" and not functions.equal(self.start, get_rng_state()):
             raise RuntimeError(
                 "vmap: called random operation while in randomness error mode. Please either use "
@@ -212,9 +296,13 @@ def stacked(results: list[Any], dim: Any, size: int, name: str) -> Any:
     if dim is None:
         return results[-1]
     if not isinstance(first, Tensor):
-        raise ValueError(
-            f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(first)}. Did "
-            "you mean to set out_dims= to None for output?"
-        )
+        refuse_result(first, name)
     made = functions.stack(results, dim)
     return made if size else made.narrow(dim, 0, 0)
+
+
+def refuse_result(value: Any, name: str) -> NoReturn:
+    raise ValueError(
+        f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(value)}. Did you "
+        "mean to set out_dims= to None for output?"
+    )

@@ -8,12 +8,22 @@ from typing import Any
 
 from .batching import Randomness, check_randomness
 from .grad_mode import enable_grad
+from .ops.batching.level import batch_of, first_of, whole
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.forward import entered
 from .ops.derivatives.state import needs, required, version_of
-from .ops.derivatives.tangents import Level, dual, plain, primal_of, suited, tangent_of
+from .ops.derivatives.tangents import (
+    Level,
+    NotMapped,
+    dual,
+    plain,
+    primal_of,
+    suited,
+    tangent_of,
+)
 from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
+from .tensor_types import set_rng_state
 from .tensors import Tensor
 from .transform_checks import (
     JVP,
@@ -142,7 +152,8 @@ def jacfwd(
 ) -> Callable[..., Any]:
     """Like `jacrev`, but column by column, which is better for more results than arguments.
 
-    The function is called for each element of the arguments.  randomness: as that of `vmap`.
+    The function is called for each argument, for all of its elements at once, or for each element,
+    where what it does depends on what is computed (see `vmap`).  randomness: as that of `vmap`.
     """
     check_randomness(randomness)
 
@@ -184,8 +195,9 @@ class Columns:
         self.aux: list[Any] = []
         several = sum(x.numel() for x in inputs) > 1
         self.originals = [functions.clone(x) for x in inputs] if several else []
+        self.versions = [version_of(x) for x in inputs]
 
-    def column(self, k: int, unit: Tensor | None) -> list[Tensor]:
+    def column(self, k: int, unit: Tensor | None, is_for_many: bool = False) -> list[Tensor]:
         """The derivatives of the results in the direction `unit` of input k."""
         with transforming(), entered() as level:
             made = iter(
@@ -195,7 +207,7 @@ class Columns:
             given = list(self.args)
             for place in self.places:
                 given[place] = filled(self.args[place], made)
-            with self.random.call():
+            with self.random.call(is_for_many):
                 result = self.func(*given, **self.kwargs)
             output, aux = split_aux(result, self.has_aux, JVP)
             check_outputs(output, JVP)
@@ -206,26 +218,49 @@ class Columns:
             return flat(tangents)
 
     def assembled(self, is_single: bool) -> Any:
-        columns: list[list[list[Tensor]]] = [[] for _ in self.inputs]
-        versions = [version_of(x) for x in self.inputs]
-        for k, x in enumerate(self.inputs):
-            for unit in functions.eye(x.numel(), dtype=x.dtype).unbind(0):
-                columns[k].append(self.column(k, unit))
-                if versions != [version_of(x) for x in self.inputs]:
-                    self.given = [functions.clone(x) for x in self.originals]
-        if not any(columns):
+        columns = [self.of_input(k, x) for k, x in enumerate(self.inputs)]
+        if self.output is None:
             self.column(0, None)
         rows = [
-            [joined(y, x, [made[i] for made in column]) for x, column in zip(self.inputs, columns)]
+            [joined(y, x, column[i] if column else None) for x, column in zip(self.inputs, columns)]
             for i, y in enumerate(flat(self.output))
         ]
         structure = [self.args[k] for k in self.places]
         return assembled(self.output, structure, is_single, rows, self.aux)
 
+    def of_input(self, k: int, x: Tensor) -> list[Tensor]:
+        """The columns of an input, for each result: stacked in dimension 0."""
+        count = x.numel()
+        units = functions.eye(count, dtype=x.dtype)
+        if count > 1:
+            try:
+                return self.at_once(k, units)
+            except NotMapped:
+                set_rng_state(self.random.start)
+                self.renew()
+        made = []
+        for unit in units.unbind(0):
+            made.append(self.column(k, unit))
+            self.renew()
+        return [functions.stack(list(of_result), 0) for of_result in zip(*made)]
 
-def joined(y: Tensor, x: Tensor, columns: list[Tensor]) -> Tensor:
+    def at_once(self, k: int, units: Tensor) -> list[Tensor]:
+        """All columns by one call.  Raises NotMapped if it needs one for each."""
+        with batch_of(units.size(0)) as level:
+            made = self.column(k, first_of(units, level), is_for_many=True)
+            found = [whole(t, level) for t in made]
+        self.renew()
+        return found
+
+    def renew(self) -> None:
+        """Give the next calls copies of the arguments, if they have been written."""
+        if self.originals and self.versions != [version_of(x) for x in self.inputs]:
+            self.given = [functions.clone(x) for x in self.originals]
+
+
+def joined(y: Tensor, x: Tensor, columns: Tensor | None) -> Tensor:
     """The derivatives of y by x, from those by each element of x."""
     size = list(y.shape) + list(x.shape)
-    if not columns:
+    if columns is None:
         return functions.zeros(size, dtype=y.dtype)
-    return functions.stack(columns, -1).reshape(size)
+    return columns.movedim(0, -1).reshape(size)

@@ -12,13 +12,14 @@ from functools import wraps
 from typing import Any
 
 from .grad_mode import enable_grad
+from .ops.batching.level import batch_of, first_of, whole
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.nodes import AccumulateGrad
 from .ops.derivatives.recorder import activate
 from .ops.derivatives.state import alias, edge_of, needs, open_levels, required
-from .ops.derivatives.tangents import carry, plain
+from .ops.derivatives.tangents import NotMapped, carry, plain
 from .tensors import Tensor
 from .transform_checks import (
     GRAD,
@@ -196,8 +197,8 @@ def jacrev(
 ) -> Callable[..., Any]:
     """A function that computes the Jacobian of `func` with respect to its argument(s).
 
-    The shape is that of the result followed by that of the argument.  chunk_size: has no effect, as
-    rows are computed one after another.
+    The shape is that of the result followed by that of the argument.  chunk_size: how many rows are
+    computed at once; None: all.
     """
     if chunk_size is not None and chunk_size <= 0:
         raise ValueError("jacrev: `chunk_size` should be greater than 0.")
@@ -213,7 +214,7 @@ def jacrev(
             check_outputs(output, VJP)
             check_real(flat(output), "jacrev", "outputs")
             records = keeps and is_followed(flat(output), leaves)
-            rows = [jacobian(y, leaves, records) for y in flat(output)]
+            rows = [jacobian(y, leaves, records, chunk_size) for y in flat(output)]
         structure = [made[k] for k in places]
         return assembled(output, structure, isinstance(argnums, int), rows, aux)
 
@@ -233,8 +234,41 @@ def assembled(
     return (whole, *aux) if aux else whole
 
 
-def jacobian(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
+def jacobian(
+    y: Tensor, leaves: list[Tensor], records: bool, chunk: int | None = None
+) -> list[Tensor]:
     """The derivatives of all elements of y with respect to each of the leaves."""
+    count = y.numel()
+    if count > 1:
+        try:
+            parts = range(0, count, chunk or count)
+            made = [rows_at_once(y, leaves, records, k, min(chunk or count, count - k)) for k in parts]
+            size = list(y.shape)
+            return [
+                (functions.cat([m[k] for m in made]) if len(made) > 1 else made[0][k]).reshape(
+                    size + list(x.shape)
+                )
+                for k, x in enumerate(leaves)
+            ]
+        except NotMapped:
+            pass
+    return row_by_row(y, leaves, records)
+
+
+def rows_at_once(
+    y: Tensor, leaves: list[Tensor], records: bool, start: int, count: int
+) -> list[Tensor]:
+    """The derivatives of some elements of y, which the gradients of one pass backward are for."""
+    units = functions.eye(count, y.numel(), dtype=y.dtype) if not start else None
+    if units is None:
+        units = functions.zeros([count, y.numel()], dtype=y.dtype)
+        functions.fill_(units.diagonal(start), 1)
+    with batch_of(count) as level:
+        unit = first_of(units.reshape([count, *y.shape]), level)
+        return [whole(g, level) for g in by_leaves([y], leaves, [unit], records)]
+
+
+def row_by_row(y: Tensor, leaves: list[Tensor], records: bool) -> list[Tensor]:
     rows = [by_leaves([part], leaves, None, records) for part in y.reshape([-1]).unbind(0)]
     size = list(y.shape)
     return [

@@ -243,7 +243,7 @@ class Tensor(Operators):
     def numpy(self) -> np.ndarray:
         """A numpy array with the same memory. Raises RuntimeError if a gradient is required."""
         if look_hook is not None:
-            look_hook("a NumPy array")
+            look_hook("a NumPy array", self)
         if self._requires_grad:
             self._refuse_numpy()
         return self._array
@@ -251,6 +251,8 @@ class Tensor(Operators):
     def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray[Any, Any]:
         if self._requires_grad:
             self._refuse_numpy()
+        if look_hook is not None:
+            look_hook("a NumPy array", self)
         array = self._array
         if dtype is not None and array.dtype != dtype:
             return array.astype(dtype)
@@ -271,7 +273,7 @@ class Tensor(Operators):
     def _look(self, what: str) -> Tensor:
         """While tracing, report that Python reads the value; returns the tensor."""
         if look_hook is not None:
-            look_hook(what)
+            look_hook(what, self)
         return self
 
     def _item(self) -> Any:
@@ -294,7 +296,8 @@ class Tensor(Operators):
 
     def detach(self) -> Tensor:
         """A tensor with the same memory, but without history."""
-        return self._as_view(self._size, self._stride, self._offset)
+        made = self._as_view(self._size, self._stride, self._offset)
+        return made if detach_hook is None else detach_hook(self, made)
 
     @property
     def requires_grad(self) -> bool:
@@ -495,8 +498,11 @@ for _name in (*tensor_members.METHODS, *tensor_members.DERIVED_METHODS):
 for _name, _fact in tensor_members.FACTS.items():
     setattr(Tensor, _name, _fact)
 
-look_hook: Callable[[str], None] | None = None
-"""Set while tracing: called with a description when Python reads a tensor's value."""
+look_hook: Callable[[str, Tensor], None] | None = None
+"""Set while tracing or mapping: called with a description when Python reads a tensor's value."""
+
+detach_hook: Callable[[Tensor, Tensor], Tensor] | None = None
+"""Set while mapping: gives what `detach` makes of a tensor what it is for other examples."""
 
 shape_hook: Callable[[Tensor], Size] | None = None
 """Set while tracing: returns the shape of a tensor, as ints that remember where they come from."""

@@ -343,7 +343,7 @@ class Tracer:
         tensors.shape_hook, self.is_recording = None, False
         tensors.look_hook = None
 
-    def looked_at(self, what: str) -> None:
+    def looked_at(self, what: str, tensor: Any) -> None:
         """Warn that Python reads the value of a tensor; `what` says as which type."""
         if dispatch.tracing() is not self:
             return

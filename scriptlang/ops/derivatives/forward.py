@@ -34,10 +34,14 @@ class ForwardRecorder(Recorder):
         if mode.is_quiet:
             return kernel(*values)
         plan = op.__dict__.get("recording") or plans.plan_for(op)
-        if isinstance(plan, plans.Through) or not open_levels:
+        if not open_levels:
             return plan.run(kernel, values)
         level = top_level(tensors_in(values))
         if level is None:
+            return plan.run(kernel, values)
+        if level.maps:
+            return level.call(op, plan, kernel, values)
+        if isinstance(plan, plans.Through):
             return plan.run(kernel, values)
         step = op.__dict__.get("forward")
         if step is None or step.plan is not plan:
@@ -45,9 +49,10 @@ class ForwardRecorder(Recorder):
         return step.run(kernel, values, level)
 
 
-def enter() -> Level:
+def enter(level: Level | None = None) -> Level:
     """Open a level inside of those that are open."""
-    level = Level(len(open_levels))
+    if level is None:
+        level = Level(len(open_levels))
     open_levels.append(level)
     if not isinstance(calls.recorder, ForwardRecorder):
         calls.recorder = ForwardRecorder()
@@ -68,9 +73,9 @@ def leave(level: Level) -> None:
 
 
 @contextmanager
-def entered() -> Iterator[Level]:
+def entered(level: Any = None) -> Iterator[Any]:
     """A level for the time of a block, in which forward mode is on."""
-    level = enter()
+    level = enter(level)
     was = mode.below
     if was == OFF:
         mode.below = EVERY

@@ -14,7 +14,18 @@ from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
 from .state import alias, count_write, edge_of, needs, node_of, open_levels, set_node, version_of
-from .tangents import OFF, Level, follows, hidden, keep, suited, tangent_of, top_level, write
+from .tangents import (
+    OFF,
+    Level,
+    follows,
+    hidden,
+    keep,
+    refuse_batches,
+    suited,
+    tangent_of,
+    top_level,
+    write,
+)
 from .views import FUNCTION, LEAF, SEVERAL, check_write, note_view, rebase
 
 
@@ -325,6 +336,7 @@ def applied(
     level = top_level(tensors) if open_levels else None
     if level is None:
         return cls.run(args, kwargs)
+    refuse_batches(tensors)
     known = [tangent_of(a, level) if isinstance(a, Tensor) else None for a in args]
     versions = {id(t): version_of(t) for t in known if t is not None}
     with hidden(level):

@@ -14,6 +14,7 @@ from ..calling.current import calls, handed, mode, note_moved, shown
 from .hooks import register_hook, register_post_accumulate_grad_hook, retain_grad
 from .recorder import activate
 from .state import is_leaf, later, needs, node_of, state_of, turned, version_of
+from .tangents import refuse_batches
 
 
 @record(frozen=True)
@@ -111,6 +112,7 @@ def set_data(self: Tensor, other: Tensor) -> None:
     """
     if not isinstance(other, Tensor):
         raise TypeError(f"Variable data has to be a tensor, but got {type(other).__name__}")
+    refuse_batches((self, other))
     if needs(self) and other.dtype.kind not in "fc":
         raise RuntimeError(
             "data set to a tensor that requires gradients must be floating point or complex dtype"

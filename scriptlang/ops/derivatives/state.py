@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...tensors import Tensor
@@ -27,14 +27,15 @@ class Later:
     """Functions of modules that import this one, which they set.
 
     make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
-    written.  is_dual: whether a tensor has a tangent that may be seen.  note: keeps where a node is
-    made.  give: notes that a tensor of a program, which Python has, begins to require a
+    written.  is_dual: whether a tensor has a tangent that may be seen.  refuse_batches: raises if a
+    tensor differs between the examples of a batch.  note: keeps where a node is made.  give: notes that a tensor of a program, which Python has, begins to require a
     gradient.
     """
 
     make_accumulator: Callable[[Tensor], Any]
     renew: Callable[[Tensor, State], None]
     is_dual: Callable[[Tensor], bool]
+    refuse_batches: Callable[[Iterable[Any]], None]
     note: Callable[[Any], None]
     give: Callable[[Tensor], None]
 

@@ -26,14 +26,20 @@ EVERY, OFF = 1 << 30, -(1 << 30)
 """`mode.below` where tangents of all levels are seen, and where forward mode is off."""
 
 
+class NotMapped(BaseException):
+    """What a function does cannot be done for a whole batch: it is called for each example."""
+
+
 class Level:
     """One run of forward mode.
 
     depth: how many levels were open when it was entered.  holders: the states of tensors with
-    tangents of it.
+    tangents of it.  maps: whether it is a batch instead (ops/batching/level.py): then what tensors
+    carry is what they are for all of its examples.
     """
 
     __slots__ = ("depth", "holders")
+    maps = False
 
     def __init__(self, depth: int) -> None:
         self.depth = depth
@@ -65,6 +71,25 @@ def top_level(tensors: Iterable[Any]) -> Level | None:
     return None
 
 
+def refuse_batches(values: Iterable[Any]) -> None:
+    """Raise NotMapped if one of the tensors differs between examples that are seen here."""
+    if not open_levels:
+        return
+    for level in visible():
+        if level.maps and any(tangent_of(t, level) is not None for t in values):
+            raise NotMapped
+
+
+def carry_batches(tensor: Tensor, made: Tensor) -> Tensor:
+    """Give `made` the batches that `tensor` has, without history."""
+    if tensor._autograd is not None:
+        for level in open_levels:
+            batch = tangent_of(tensor, level) if level.maps else None
+            if batch is not None:
+                keep(made, level, batch.detach(), None)
+    return made
+
+
 def is_dual(tensor: Tensor) -> bool:
     """Whether the tensor has a tangent that may be seen here."""
     return bool(open_levels) and top_level((tensor,)) is not None
@@ -91,6 +116,8 @@ def tangent_of(tensor: Tensor, level: Level) -> Tensor | None:
 
 def derived(view: Tensor, source: Tensor, level: Level) -> Tensor:
     """The tangent of a view: the same view of the tangent of its source."""
+    if level.maps:
+        raise NotMapped
     if replay_of(view) is not None and not is_like(view._autograd.base, source):
         raise RuntimeError(
             "forward mode does not follow a view of another element type of a part of a tensor "
@@ -319,4 +346,4 @@ def carry_outer(tensor: Tensor, made: Tensor, level: Level) -> Tensor:
     return made
 
 
-later.is_dual = is_dual
+later.is_dual, later.refuse_batches = is_dual, refuse_batches
