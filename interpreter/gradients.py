@@ -109,8 +109,8 @@ def leaves(value: Any) -> Iterator[Any]:
 
 
 def refuse_batches(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
-    """Raise NotMapped if a tensor in the arguments of a call, or in an object there, differs between
-    the examples of a batch: programs run for each example."""
+    """Raise NotMapped if a tensor in the arguments of a call, or in an object there, differs
+    between the examples of a batch: programs run for each example."""
     if open_levels:
         for value in leaves(args if not kwargs else (*args, *kwargs.values())):
             inside = walk(value) if isinstance(value, ScriptObject) else (value,)

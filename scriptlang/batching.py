@@ -12,7 +12,8 @@ from contextlib import contextmanager
 from functools import wraps
 from typing import Any, NoReturn
 
-from .ops.batching.level import BatchLevel, batch_of, first_of, whole
+from .ops.batching.batches import batch_of
+from .ops.batching.level import BatchLevel, first_of, whole
 from .ops.calling import functions
 from .ops.derivatives.tangents import NotMapped, tangent_of
 from .tensor_types import get_rng_state, set_rng_state

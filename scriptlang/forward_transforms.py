@@ -8,20 +8,13 @@ from typing import Any
 
 from .batching import Randomness, check_randomness
 from .grad_mode import enable_grad
-from .ops.batching.level import batch_of, first_of, whole
+from .ops.batching.batches import batch_of
+from .ops.batching.level import first_of, whole
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.forward import entered
 from .ops.derivatives.state import needs, required, version_of
-from .ops.derivatives.tangents import (
-    Level,
-    NotMapped,
-    dual,
-    plain,
-    primal_of,
-    suited,
-    tangent_of,
-)
+from .ops.derivatives.tangents import Level, NotMapped, dual, plain, primal_of, suited, tangent_of
 from .reverse_transforms import assembled, by_leaves, is_followed, with_leaves
 from .tensor_types import set_rng_state
 from .tensors import Tensor

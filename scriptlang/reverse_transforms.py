@@ -12,7 +12,8 @@ from functools import wraps
 from typing import Any
 
 from .grad_mode import enable_grad
-from .ops.batching.level import batch_of, first_of, whole
+from .ops.batching.batches import batch_of
+from .ops.batching.level import first_of, whole
 from .ops.calling import functions
 from .ops.calling.current import mode
 from .ops.derivatives.api import grad as gradients
@@ -238,31 +239,32 @@ def jacobian(
     y: Tensor, leaves: list[Tensor], records: bool, chunk: int | None = None
 ) -> list[Tensor]:
     """The derivatives of all elements of y with respect to each of the leaves."""
+    size = list(y.shape)
+    if y.numel() < 2:
+        return row_by_row(y, leaves, records)
+    try:
+        made = rows_in_chunks(y, leaves, records, chunk or y.numel())
+    except NotMapped:
+        return row_by_row(y, leaves, records)
+    return [rows.reshape(size + list(x.shape)) for x, rows in zip(leaves, made)]
+
+
+def rows_in_chunks(y: Tensor, leaves: list[Tensor], records: bool, chunk: int) -> list[Tensor]:
+    """The rows of the Jacobian for each of the leaves.  Raises NotMapped."""
     count = y.numel()
-    if count > 1:
-        try:
-            parts = range(0, count, chunk or count)
-            made = [rows_at_once(y, leaves, records, k, min(chunk or count, count - k)) for k in parts]
-            size = list(y.shape)
-            return [
-                (functions.cat([m[k] for m in made]) if len(made) > 1 else made[0][k]).reshape(
-                    size + list(x.shape)
-                )
-                for k, x in enumerate(leaves)
-            ]
-        except NotMapped:
-            pass
-    return row_by_row(y, leaves, records)
+    made = [
+        rows_at_once(y, leaves, records, start, min(chunk, count - start))
+        for start in range(0, count, chunk)
+    ]
+    return made[0] if len(made) == 1 else [functions.cat(list(parts)) for parts in zip(*made)]
 
 
 def rows_at_once(
     y: Tensor, leaves: list[Tensor], records: bool, start: int, count: int
 ) -> list[Tensor]:
     """The derivatives of some elements of y, which the gradients of one pass backward are for."""
-    units = functions.eye(count, y.numel(), dtype=y.dtype) if not start else None
-    if units is None:
-        units = functions.zeros([count, y.numel()], dtype=y.dtype)
-        functions.fill_(units.diagonal(start), 1)
+    units = functions.zeros([count, y.numel()], dtype=y.dtype)
+    functions.fill_(units.diagonal(start), 1)
     with batch_of(count) as level:
         unit = first_of(units.reshape([count, *y.shape]), level)
         return [whole(g, level) for g in by_leaves([y], leaves, [unit], records)]

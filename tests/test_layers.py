@@ -145,6 +145,7 @@ ROOMS = {
         {"families"},
         {"quantization"},
         {"derivatives"},
+        {"batching"},
         {"custom"},
         {"document"},
         {"stubs"},

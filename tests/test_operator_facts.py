@@ -52,6 +52,13 @@ ALLOWED = {
         scriptlang/ops/derivatives/plans.py:RESIZING
         scriptlang/ops/derivatives/rule_node.py:SHAPE_FUNCTIONS
         scriptlang/ops/derivatives/rule_node.py:SHAPE_METHODS""",
+    "which rule of a batch is whose": """
+        scriptlang/ops/batching/calls.py:LOOKS_AT_SHAPE
+        scriptlang/ops/batching/calls.py:STATISTICS
+        scriptlang/ops/batching/dimensions.py:DIMS
+        scriptlang/ops/batching/dimensions.py:FLAT_BY_NONE
+        scriptlang/ops/batching/dimensions.py:OF_ALL
+        scriptlang/ops/batching/images.py:RESIZED""",
     "how the archive's code/ spells a node": """
         serialization/inlining.py:OWN_LINE serialization/inlining.py:TAKES_NAMES
         serialization/print_nodes.py:BEGIN_WITH_INPUT serialization/print_nodes.py:BUILTINS

@@ -368,6 +368,7 @@ PyObject* run_choice(const Choice& choice, PyObject* args, PyObject* kwargs) {
     }
   }
   if (has_body && (!choice.is_plain || follows_any(given, count))) {
+    if (has_tangents()) return nullptr;  // or a batch, which may need another way than the body
     return run_body(choice, values, given, count).release().ptr();
   }
   if (recipe) {

@@ -177,7 +177,7 @@ FACTS_HEADER = """\
 
 def facts_text() -> str:
     """The file of effects and of operators that write to their first argument."""
-    from scriptlang.passes.effects import SWITCHES
+    from scriptlang.ops.facts import RANDOM_SWITCHES
 
     macros = {
         "ORDERED": "SL_ORDERED",
@@ -195,7 +195,8 @@ def facts_text() -> str:
         if facts.effect in ("ordered", "repeatable") or ends and facts.effect != "check":
             rows["ORDERED"].append(f'SL_ORDERED("{name}")')
         elif facts.random or schema.takes_generator:
-            switch = next((k for k, a in enumerate(schema.arguments) if a.name in SWITCHES), -1)
+            names = [a.name for a in schema.arguments]
+            switch = next((k for k, name in enumerate(names) if name in RANDOM_SWITCHES), -1)
             rows["RANDOM"].append(f'SL_RANDOM("{name}", {switch})')
         if facts.may_share:
             rows["SHARES"].append(f'SL_SHARES("{name}")')

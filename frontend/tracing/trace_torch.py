@@ -156,7 +156,7 @@ class TorchTracer(Tracer):
         given = {a.name: v for a, v in zip(schema.arguments, args)} | kwargs
         given |= self.remembered(schema, given)
         if schema.name in LOOKS:
-            self.looked_at(LOOKS[schema.name])
+            self.looked_at(LOOKS[schema.name], args[0])
             return result
         if schema.name in SAME:
             self.bind(result, self.tensor(args[0], span))

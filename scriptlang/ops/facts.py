@@ -21,6 +21,9 @@ from typing import Any
 
 from ..records import record
 
+RANDOM_SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
+"""Arguments that control randomness, and the value for which an operator is not random."""
+
 
 @record(frozen=True)
 class Facts:

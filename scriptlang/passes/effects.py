@@ -8,6 +8,7 @@ state.
 from __future__ import annotations
 
 from ..ir import Block, Node
+from ..ops.facts import RANDOM_SWITCHES
 from ..ops.table import DESCRIBED, facts_of
 
 EFFECTS = frozenset(
@@ -87,9 +88,6 @@ PURE_PRIM = frozenset(
 VISIBLE = frozenset({"prim::Print", "prim::RaiseException", "prim::SetAttr"})
 """IR node kinds with a known effect: they run no other code."""
 
-SWITCHES = {"train": False, "training": False, "dropout_p": 0.0}
-"""Arguments that control randomness, and the value for which an operator is not random."""
-
 NAMESPACES = ("aten::", "prim::", "scriptlang::", "quantized::", "prepacked::")
 """Namespaces whose schemas describe all effects of operators. Registered operators of users share
 and write memory as their schemas say, but may have other effects; any others may do anything."""
@@ -149,7 +147,7 @@ def is_random(node: Node) -> bool:
     schema = node.schema
     if schema is None or not (facts_of(schema).random or schema.takes_generator):
         return False
-    for name, off in SWITCHES.items():
+    for name, off in RANDOM_SWITCHES.items():
         i = schema.index(name)
         if i is not None:
             v = node.inputs[i]

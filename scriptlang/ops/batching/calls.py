@@ -1,7 +1,6 @@
 """How the call of one operator is made for a batch: by a rule, by its body, or example by example.
 
-A rule gets a Call and returns what the operator gives for the whole batch. What it returns is
-compared with what the first example gave: shapes and types have to be the same.
+What a rule gives has to have as many elements as the examples have together.
 """
 
 from __future__ import annotations
@@ -12,100 +11,24 @@ from typing import Any
 from ... import types as T
 from ...tensors import Tensor
 from .. import table
-from ..calling import dispatch, functions
+from ..calling import functions
 from ..calling.current import calls, mode
 from ..derivatives import plans
 from ..derivatives.forward_rules import tensors_in
 from ..derivatives.rules import rule_of
-from ..derivatives.tangents import NotMapped, keep, tangent_of
+from ..derivatives.tangents import NotMapped, hidden, keep, tangent_of
+from ..derivatives.views import run_quietly
+from ..facts import RANDOM_SWITCHES
+from . import dimensions, images, indices, products, rules  # noqa: F401 - they register rules
+from .call import RULES, Call, Rule, flat
 from .level import BatchLevel
 
-Rule = Callable[["Call"], Any]
-RULES: dict[str, Rule] = {}
-"""By the name of an operator, with or without its overload."""
-
-LOOKS_AT_SHAPE = frozenset(
-    f"aten::{name}"
-    for name in (
-        "dim element_size get_device is_complex is_conj is_contiguous is_floating_point is_inference "
-        "is_leaf is_neg is_non_overlapping_and_dense is_pinned is_same_size is_signed len numel "
-        "output_nr qscheme result_type retains_grad size stride _version"
-    ).split()
-)
+LOOKS_AT_SHAPE = """
+dim element_size get_device is_complex is_conj is_contiguous is_floating_point is_inference is_leaf
+is_neg is_non_overlapping_and_dense is_pinned is_same_size is_signed len numel output_nr qscheme
+result_type retains_grad size stride _version
+""".split()
 """Operators without tensors as results that read no elements."""
-
-
-def rule(*names: str) -> Callable[[Rule], Rule]:
-    """Register a rule for operators of namespace aten."""
-
-    def register(f: Rule) -> Rule:
-        RULES.update((f"aten::{name}", f) for name in names)
-        return f
-
-    return register
-
-
-class Call:
-    """A call for a batch.
-
-    values: the arguments for the first example.  batches: by the index of an argument, its batch;
-    of a list of tensors, a list with None for those that are the same for all examples.
-    results: what the first example gave.
-    """
-
-    def __init__(
-        self, op: table.Operator, values: Sequence[Any], batches: dict[int, Any], level: BatchLevel
-    ) -> None:
-        self.op, self.values, self.batches, self.level = op, list(values), batches, level
-        self.size = level.size
-        self.results: list[Any] = []
-
-    def index(self, name: str) -> int:
-        found: int = self.op.schema.index(name)
-        return found
-
-    def value(self, name: str) -> Any:
-        return self.values[self.index(name)]
-
-    def rank(self, i: int = 0) -> int:
-        """How many dimensions an argument has for one example."""
-        return len(self.values[i]._size)
-
-    def part(self, i: int = 0) -> Tensor:
-        """An argument, as a batch if it is one."""
-        found: Tensor = self.batches.get(i, self.values[i])
-        return found
-
-    def stacked(self, i: int = 0) -> Tensor:
-        """An argument as a batch, with a stride of 0 if it is the same for all examples."""
-        found = self.batches.get(i)
-        return self.repeated(self.values[i]) if found is None else found
-
-    def repeated(self, tensor: Tensor) -> Tensor:
-        """A tensor that is the same for all examples as a batch."""
-        return functions.expand(functions.unsqueeze(tensor, 0), [self.size, *tensor._size])
-
-    def aligned(self, i: int, rank: int) -> Tensor:
-        """An argument whose examples have so many dimensions, of size 1 where they are added."""
-        found = self.batches.get(i)
-        if found is None:
-            return self.values[i]
-        missing = rank - self.rank(i)
-        if missing <= 0:
-            return found
-        return functions.reshape(found, [self.size, *[1] * missing, *found._size[1:]])
-
-    def only(self, *places: int) -> bool:
-        """Whether no other arguments are batches."""
-        return all(i in places for i in self.batches)
-
-    def run(self, *values: Any) -> Any:
-        """What the operator itself gives."""
-        return dispatch.run(self.op, list(values))
-
-    def with_parts(self, parts: dict[int, Any]) -> list[Any]:
-        """The arguments, others at these places."""
-        return [parts.get(i, v) for i, v in enumerate(self.values)]
 
 
 def call(
@@ -115,9 +38,13 @@ def call(
     found = rule_for(op, plan)
     if found is None:
         return plan.run(kernel, values)
-    if found is follow:
-        return follow(op, kernel, values)
+    if draws(op, values) or op.name in STATISTICS and is_training(op, values):
+        raise NotMapped
     batches = batches_in(plan_indices(op), values, level)
+    if found is follow:
+        if is_followed(op, batches):
+            return follow(op, kernel, values, level)
+        found = one_by_one
     was, mode.below = mode.below, level.depth
     try:
         made = Call(op, values, batches, level)
@@ -126,14 +53,49 @@ def call(
         before = set(map(id, tensors_in(values)))
         result = calls.recorder.run(op, kernel, values)
         made.results = results = flat(result)
-        give(made, results, flat(found(made)), before)
+        given = ruled(found, made)
+        if given is None:
+            given = flat(one_by_one(made))
+        give(made, results, given, before)
         return result
     finally:
         mode.below = was
 
 
-def flat(result: Any) -> list[Any]:
-    return list(result) if isinstance(result, (list, tuple)) else [result]
+def ruled(found: Rule, made: Call) -> list[Any] | None:
+    """What a rule gives, in the shapes of the first example; None if it does not fit the call: then
+    the operator runs for each example, which raises what is wrong with one of them."""
+    try:
+        results = flat(found(made))
+    except (NotMapped, Exception):
+        return None
+    fits = len(results) == len(made.results) and all(
+        not isinstance(r, Tensor) or b is None or b.numel() == r.numel() * made.size
+        for r, b in zip(made.results, results)
+    )
+    return results if fits else None
+
+
+SWITCHES = {**RANDOM_SWITCHES, "dropout": 0.0}
+
+
+def draws(op: table.Operator, values: Sequence[Any]) -> bool:
+    """Whether a call draws random numbers."""
+    base = op.form.base if op.form is not None else op
+    if not base.facts.random:
+        return False
+    places = {name: op.schema.index(name) for name in SWITCHES}
+    return not any(i is not None and values[i] == SWITCHES[n] for n, i in places.items())
+
+
+STATISTICS = frozenset(("aten::batch_norm", "aten::native_batch_norm", "aten::instance_norm"))
+"""Operators that write statistics although their schemas do not say so."""
+
+
+def is_training(op: table.Operator, values: Sequence[Any]) -> bool:
+    index: Any = op.schema.index
+    trains = "use_input_stats" if op.name == "aten::instance_norm" else "training"
+    return values[index(trains)] and values[index("running_mean")] is not None
 
 
 def plan_indices(op: table.Operator) -> tuple[list[int], list[int]]:
@@ -144,7 +106,7 @@ def plan_indices(op: table.Operator) -> tuple[list[int], list[int]]:
         tensors = [i for i, a in arguments if plans.is_tensor_type(a.type)]
         lists = [i for i, a in arguments if plans.is_list_of_tensors(a.type)]
         found = op.__dict__["tensor_places"] = tensors, lists
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def batches_in(
@@ -166,8 +128,6 @@ def batches_in(
 
 def give(made: Call, results: list[Any], batches: list[Any], before: set[int]) -> None:
     """Give the results for the first example their batches.  Raises NotMapped if they differ."""
-    if len(results) != len(batches):
-        raise NotMapped
     for r, batch in zip(results, batches):
         if not isinstance(r, Tensor) or batch is None or id(r) in before:
             continue
@@ -178,8 +138,6 @@ def suited(made: Call, r: Tensor, batch: Tensor) -> Tensor:
     """A batch with the shape and type that its first example has."""
     size = (made.size, *r._size)
     if batch._size != size:
-        if batch.numel() != r.numel() * made.size:
-            raise NotMapped
         batch = functions.reshape(batch, list(size))
     if batch.dtype is not r.dtype:
         batch = functions.to(batch, r.dtype)
@@ -204,32 +162,27 @@ def written(made: Call, found: Rule, kernel: Callable[..., Any]) -> Any:
     if places != [0] or target is None or target._storage in made.level.copies:
         raise NotMapped
     form = op.form
-    base = op if form is None or form.kind != "in_place" else form.base
-    if form is not None and base is op:
-        raise NotMapped
-    again = Call(base, values, made.batches, made.level)
-    if base is not op:
-        # the rule of the operator that does not write; read before the first example is written
-        again.results = [values[0]]
-        batch = found(again)
+    if form is None:
         calls.recorder.run(op, kernel, values)
-        functions.copy_(target, suited_size(again, batch))
-    else:
-        calls.recorder.run(op, kernel, values)
-        found(again)
+        made.results = [values[0]]
+        if ruled(found, made) is None:
+            for parts in examples(made):
+                made.run(*parts)
+        return values[0]
+    # by the rule of the operator that does not write, before the first example is written
+    again = Call(form.base, values, made.batches, made.level)
+    again.results = [values[0]]
+    given = ruled(found, again)
+    [batch] = flat(one_by_one(again)) if given is None else given
+    calls.recorder.run(op, kernel, values)
+    functions.copy_(target, functions.reshape(batch, [made.size, *values[0]._size]))
     return values[0]
 
 
-def suited_size(made: Call, batch: Tensor) -> Tensor:
-    size = [made.size, *made.values[0]._size]
-    if list(batch._size) != size:
-        if batch.numel() != made.size * made.values[0].numel():
-            raise NotMapped
-        batch = functions.reshape(batch, size)
-    return batch
-
-
 # Which rule
+
+FORMS = frozenset(("in_place", "copy", "on_copy", "on_row_major_copy"))
+"""The kinds of forms that go by the rule of their base."""
 
 
 def rule_for(op: table.Operator, plan: Any) -> Any:
@@ -246,23 +199,22 @@ def rule_for(op: table.Operator, plan: Any) -> Any:
 
 
 def chosen(op: table.Operator, plan: Any) -> Any:
-    from . import rules
 
     base = op.form.base if op.form is not None else op
-    if op.form is not None and op.form.kind not in ("in_place", "functional"):
+    if op.form is not None and op.form.kind not in FORMS:
         return refused
     name = base.name if base.overload in ("", "Tensor") else f"{base.name}.{base.overload}"
     known = RULES.get(base.qualified_name) or RULES.get(name) or RULES.get(base.name)
     if known is not None:
         return known
     if not any(T.TENSOR in r.type.walk() for r in op.schema.returns):
-        return None if op.name in LOOKS_AT_SHAPE else refused
-    if base.facts.random or base.facts.dynamic_shape or op.schema.takes_generator:
+        return None if op.name.removeprefix("aten::") in LOOKS_AT_SHAPE else refused
+    if base.facts.dynamic_shape or op.schema.takes_generator:
         return refused
     if base.facts.pointwise:
         return rules.pointwise
-    ruled = rule_of(op)
-    if base.is_composite or ruled is not None and ruled.instead is not None:
+    for_derivative = rule_of(op)
+    if base.is_composite or for_derivative is not None and for_derivative.instead is not None:
         return refused if op.schema.is_mutable else follow
     if op.schema.is_mutable and op.form is None:
         return refused
@@ -275,14 +227,28 @@ def refused(made: Call) -> Any:
     raise NotMapped
 
 
-def follow(op: table.Operator, kernel: Callable[..., Any], values: list[Any]) -> Any:
+def is_followed(op: table.Operator, batches: dict[int, Any]) -> bool:
+    """Whether the body of an operator is followed: what the rule of a derivative has in its place
+    is for numbers that are not whole."""
+    found = rule_of(op)
+    if found is None or found.instead is None:
+        return True
+    parts = [t for b in batches.values() for t in flat(b) if t is not None]
+    return all(t.dtype.kind in "fc" for t in parts)
+
+
+def follow(
+    op: table.Operator, kernel: Callable[..., Any], values: list[Any], level: BatchLevel
+) -> Any:
     """Run the body of an operator, or what its derivative's rule has in its place."""
-    ruled = rule_of(op)
-    if ruled is None or ruled.instead is None:
+    found = rule_of(op)
+    if found is None or found.instead is None:
         body: Any = op.kernel
         return body(*values)
+    with hidden(level):
+        run_quietly(kernel, values)  # it looks at the arguments, which the rule does not
     index: Any = op.schema.index
-    return ruled.instead.function(*(values[index(n)] for n in ruled.instead.names))
+    return found.instead.function(*(values[index(n)] for n in found.instead.names))
 
 
 def one_by_one(made: Call) -> Any:

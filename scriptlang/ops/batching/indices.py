@@ -8,7 +8,7 @@ from ...dtypes import int64
 from ...tensors import Tensor
 from ..calling import functions
 from ..derivatives.tangents import NotMapped
-from .calls import Call, rule
+from .call import Call, rule
 
 
 class Place:

@@ -12,27 +12,12 @@ be done so: NotMapped is raised, and the function is called for each example ins
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ... import tensors
 from ...tensors import Tensor
 from ..calling import functions
-from ..calling.current import calls, mode, tracing
-from ..derivatives.forward import entered
-from ..derivatives.recorder import activate
-from ..derivatives.state import open_levels
-from ..derivatives.tangents import (
-    Level,
-    NotMapped,
-    carry_batches,
-    hidden,
-    keep,
-    refuse_batches,
-    tangent_of,
-    top_level,
-)
+from ..derivatives.tangents import Level, hidden, keep, tangent_of, top_level
 
 
 class BatchLevel(Level):
@@ -49,32 +34,6 @@ class BatchLevel(Level):
         super().__init__(depth)
         self.size = size
         self.copies: set[Any] = set()
-
-    def call(self, op: Any, plan: Any, kernel: Any, values: list[Any]) -> Any:
-        from .calls import call
-
-        return call(op, plan, kernel, values, self)
-
-
-@contextmanager
-def batch_of(size: int) -> Iterator[BatchLevel]:
-    """A level for a batch. Raises NotMapped where a function must run for each example."""
-    if tracing() is not None or calls.observer is not None:
-        raise NotMapped
-    activate()
-    was = tensors.look_hook, tensors.detach_hook
-    with entered(BatchLevel(len(open_levels), size)) as level:
-        tensors.look_hook, tensors.detach_hook = look, carry_batches
-        try:
-            yield level
-        finally:
-            tensors.look_hook, tensors.detach_hook = was
-
-
-def look(what: str, tensor: Tensor) -> None:
-    """Raise NotMapped if Python reads elements that differ between examples."""
-    if not mode.is_quiet and what not in ("its length in Python", "its elements"):
-        refuse_batches((tensor,))
 
 
 def first_of(batch: Tensor, level: BatchLevel) -> Tensor:
@@ -100,7 +59,7 @@ def whole(tensor: Tensor, level: BatchLevel) -> Tensor:
 def by_examples(run: Callable[[list[Any]], Sequence[Any]], given: list[Any]) -> Sequence[Any]:
     """What a function of tensors gives, called for each example of the innermost batch of them."""
     level = top_level(given)
-    if level is None or not level.maps:
+    if not isinstance(level, BatchLevel):
         return run(given)
     batches = [None if t is None else tangent_of(t, level) for t in given]
     with hidden(level):

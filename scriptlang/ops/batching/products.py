@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import string
 from typing import Any
 
 from ...tensors import Tensor
 from ..calling import functions
 from ..derivatives.tangents import NotMapped
-from .calls import Call, rule
+from .call import Call, rule
 
 
 @rule("matmul", "linalg_matmul", "mm", "bmm", "mv", "dot")
@@ -56,8 +57,10 @@ def conjugated(made: Call) -> Any:
 
 @rule("addmm", "addmv", "baddbmm")
 def added(made: Call) -> Any:
-    found = product_of(made, 1, 2)
     alpha, beta = made.value("alpha"), made.value("beta")
+    if made.values[0].dtype.kind not in "fc" and (alpha, beta) != (1, 1):
+        raise NotMapped
+    found = product_of(made, 1, 2)
     if alpha != 1:
         found = functions.mul(found, alpha)
     if beta == 0:
@@ -98,7 +101,7 @@ def einsum(made: Call) -> Any:
     text = made.values[0].replace(" ", "")
     operands, arrow, result = text.partition("->")
     parts = operands.split(",")
-    letter = next(x for x in "zyxwvutsrqponmlkjihgfedcbaZYXWVUTSRQPONMLKJIHGFEDCBA" if x not in text)
+    letter = next(x for x in string.ascii_letters[::-1] if x not in text)
     if not arrow:
         letters = [x for x in operands if x.isalpha()]
         once = sorted(x for x in set(letters) if letters.count(x) == 1)
@@ -162,12 +165,12 @@ def convolution_backward(made: Call) -> Any:
         raise NotMapped
     mask = made.value("output_mask")
     if made.only(0, 1) and not (mask[1] or mask[2]):
-        parts = {i: as_one(made.stacked(i)) for i in (0, 1)}
-        found = made.run(*made.with_parts(parts))[0]
+        both: dict[int, Any] = {i: as_one(made.stacked(i)) for i in (0, 1)}
+        found = made.run(*made.with_parts(both))[0]
         return [functions.reshape(found, [made.size, -1, *found._size[1:]]), None, None]
     groups, sizes = made.index("groups"), made.index("bias_sizes")
     given = made.values[sizes]
-    parts = {
+    parts: dict[int, Any] = {
         0: in_groups(made, 0, False),
         1: in_groups(made, 1, False),
         2: as_one(made.stacked(2)),

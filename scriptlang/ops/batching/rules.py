@@ -1,18 +1,13 @@
-"""Rules for batches: operators of elements, views, reductions, joins.
-
-Most operators take any number of dimensions, and count those that they work on from the last one
-(`by_dims`); then the dimension of the examples, which is the first, needs nothing more.
-"""
+"""Rules for batches: operators of elements, views, joins, and writes of elements."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ...tensors import Tensor
-from ..calling import dispatch, functions
+from ..calling import functions
 from ..derivatives.tangents import NotMapped
-from .calls import RULES, Call, rule
+from .call import Call, rule
 
 # Elements
 
@@ -47,7 +42,7 @@ def weight(dtype: Any) -> int:
     "alias", "clone", "detach", "to.dtype", "to.dtype_layout", "to.device", "to.prim_dtype",
     "to.prim_Device", "_to_copy", "cpu", "lift", "lift_fresh", "lift_fresh_copy", "zeros_like",
     "ones_like", "full_like", "empty_like", "_conj", "_neg_view", "view_as_real", "view_as_complex",
-    "one_hot", "mH", "mH.a",
+    "one_hot", "mH", "mH.a", "constant_pad_nd",
 )  # fmt: skip
 def as_it_is(made: Call) -> Any:
     """The operator does not mind another dimension in front."""
@@ -104,156 +99,17 @@ def turned(made: Call) -> Any:
     return functions.permute(made.part(), [0, *range(made.rank(), 0, -1)])
 
 
-@rule("mT", "mT.a", "adjoint", "matrix_H", "matrix_H.a", "tril", "triu", "pixel_shuffle",
-      "pixel_unshuffle", "constant_pad_nd", "linalg_inv", "inverse", "linalg_inv_ex", "linalg_det",
+@rule("mT", "mT.a", "adjoint", "tril", "triu", "pixel_shuffle",
+      "pixel_unshuffle", "linalg_inv", "inverse", "linalg_inv_ex", "linalg_det",
       "det", "logdet", "linalg_slogdet", "slogdet", "linalg_cholesky", "cholesky",
       "linalg_cholesky_ex", "linalg_eigh", "linalg_eigvalsh", "linalg_qr", "linalg_svd",
       "linalg_svdvals", "linalg_matrix_exp", "matrix_exp", "linalg_pinv", "pinverse",
-      "linalg_lu_factor", "linalg_eig", "channel_shuffle")  # fmt: skip
+      "linalg_lu_factor", "linalg_eig")  # fmt: skip
 def of_matrices(made: Call) -> Any:
     """Operators on the last dimensions of as many matrices or images as there are."""
     if not made.only(0) or made.rank() < (3 if "shuffle" in made.op.name else 2):
         raise NotMapped
-    if "channel_shuffle" in made.op.name:
-        return folded(made, made.rank() - 1)
     return made.run(*made.with_parts({0: made.part()}))
-
-
-# Dimensions
-
-DIMS = """
-sum.dim_IntList mean.dim prod.dim_int max.dim min.dim amax amin aminmax all.dim all.dims any.dim
-any.dims argmax argmin argsort argsort.stable count_nonzero.dim_IntList cummax cummin cumprod cumsum
-logcumsumexp kthvalue logsumexp special_logsumexp median.dim nanmedian.dim mode nansum
-norm.ScalarOpt_dim norm.ScalarOpt_dim_dtype std.dim std.correction var.dim var.correction
-std_mean.dim std_mean.correction var_mean.dim var_mean.correction log_softmax.int softmax.int
-_log_softmax _softmax _safe_softmax sort sort.stable topk linalg_vector_norm transpose.int swapaxes
-swapdims select.int slice.Tensor narrow split.Tensor split.sizes split_with_sizes chunk
-tensor_split.sections unbind.int unsafe_chunk unsafe_split.Tensor unsafe_split_with_sizes flip roll
-diagonal linalg_diagonal diag_embed movedim.int movedim.intlist moveaxis.int moveaxis.intlist unfold
-fft_fft fft_ifft fft_rfft fft_irfft fft_hfft fft_ihfft fft_fftshift fft_ifftshift fft_fft2 fft_fftn
-fft_ifftn rot90 repeat_interleave.self_int renorm
-index_select gather take_along_dim scatter scatter_add scatter_reduce index_add index_copy
-index_fill slice_scatter select_scatter diagonal_scatter cross linalg_cross scatter_ scatter_add_
-scatter_reduce_ index_add_ index_copy_ index_fill_ cumsum_ cumprod_
-"""
-"""Operators with arguments that are dimensions."""
-
-DIM_NAMES = frozenset(
-    "dim dims dim0 dim1 dim2 axis axis0 axis1 source destination dimension".split()
-)
-ALL_BY_NONE = frozenset({"int[]", "int[1]", "SymInt[]", "SymInt[1]"})
-TAKES_MORE = {"diag_embed": 1}
-
-
-def by_dims(made: Call) -> Any:
-    """Dimensions are counted from the last one."""
-    name = made.op.name.removeprefix("aten::")
-    rank = made.rank()
-    tensors = [i for i, v in enumerate(made.values) if isinstance(v, Tensor)]
-    if len(tensors) > 1:
-        parts = beside(made, name, tensors)
-    else:
-        parts = {0: made.part()}
-    is_number = not rank
-    if is_number:
-        parts = {
-            i: functions.unsqueeze(p, 1) if p._size == (made.size,) and not made.rank(i) else p
-            for i, p in parts.items()
-        }
-        rank = 1
-    for i, argument in enumerate(made.op.schema.arguments):
-        if argument.name in DIM_NAMES and not isinstance(made.values[i], Tensor):
-            given = dims_from_last(made, i, rank + TAKES_MORE.get(name, 0))
-            if given is None:
-                return over_all(made)
-            parts[i] = given
-    return made.run(*made.with_parts(parts))
-
-
-def dims_from_last(made: Call, i: int, rank: int) -> Any:
-    """The dimensions in an argument as numbers below 0; None, if all elements are in one row."""
-    given = made.values[i]
-    if isinstance(given, int):
-        return given - rank if given >= 0 else given
-    name = made.op.name
-    if not given:
-        text = made.op.schema.arguments[i].type.annotation
-        if "int" in text and "List" not in text and "[]" not in text or name == "aten::roll":
-            return None
-        return list(range(-rank, 0)) if given is None or not keeps_empty(name) else given
-    return [d - rank if d >= 0 else d for d in given]
-
-
-def keeps_empty(name: str) -> bool:
-    """Whether no dimensions mean none, not all."""
-    return name in ("aten::flip", "aten::all", "aten::any")
-
-
-def over_all(made: Call) -> Any:
-    """An operator on all elements in a row: argmax, roll and their like without a dimension."""
-    flat = functions.reshape(made.part(), [made.size, -1])
-    if not made.only(0):
-        raise NotMapped
-    schema = made.op.schema
-    parts: dict[int, Any] = {0: flat}
-    for i, argument in enumerate(schema.arguments):
-        if argument.name in DIM_NAMES:
-            parts[i] = [1] if made.op.name == "aten::roll" else 1
-    return made.run(*made.with_parts(parts))
-
-
-def beside(made: Call, name: str, tensors: Sequence[int]) -> dict[int, Any]:
-    """The tensors of operators that take several."""
-    if name in ("index_select", "index_add", "index_add_", "index_copy", "index_copy_",
-                "index_fill", "index_fill_"):  # fmt: skip
-        at = made.index("index")
-        if at in made.batches or made.rank(at) > 1:
-            raise NotMapped
-        return {i: made.stacked(i) for i in tensors if i != at and made.rank(i)}
-    if any(made.rank(i) != made.rank() for i in tensors) and "scatter" not in name:
-        raise NotMapped
-    return {i: functions.contiguous(made.stacked(i)) if i else made.stacked(i) for i in tensors}
-
-
-RULES.update((f"aten::{name}", by_dims) for name in DIMS.split())
-
-
-OF_ALL = {
-    "sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin", "all": "all",
-    "any": "any", "std": "std", "var": "var", "std_mean": "std_mean", "var_mean": "var_mean",
-    "norm.Scalar": "norm", "count_nonzero": "count_nonzero", "norm.ScalarOpt_dtype": "",
-    "trace": "trace",
-}  # fmt: skip
-
-
-@rule(*OF_ALL)
-def reduced(made: Call) -> Any:
-    """Reductions of all elements: of all that an example has."""
-    if not made.only(0):
-        raise NotMapped
-    op = made.op
-    x = functions.reshape(made.part(), [made.size, -1])
-    name = op.name.removeprefix("aten::")
-    if name == "trace":
-        return functions.diagonal(made.part(), 0, 1, 2).sum([1], dtype=made.results[0].dtype)
-    if name in ("max", "min"):
-        return getattr(functions, f"a{name}")(x, 1)
-    if name in ("sum", "mean", "prod"):
-        return getattr(functions, name)(x, 1, dtype=made.value("dtype"))
-    if name in ("all", "any", "count_nonzero"):
-        return getattr(functions, name)(x, 1)
-    if name in ("std", "var", "std_mean", "var_mean"):
-        return getattr(functions, name)(x, [1], *made.values[1:])
-    if op.overload == "Scalar":
-        return functions.norm(x, made.values[1], [1])
-    raise NotMapped
-
-
-@rule("median", "nanmedian")
-def middle(made: Call) -> Any:
-    x = functions.reshape(made.part(), [made.size, -1])
-    return dispatch.call(made.op.name, (x, 1))[0]
 
 
 @rule("sum_to_size")
@@ -316,6 +172,44 @@ def joined(made: Call) -> Any:
     return made.run(parts, dim - rank if dim >= 0 else dim)
 
 
+@rule("masked_fill.Tensor")
+def filled(made: Call) -> Any:
+    rank = max(made.rank(0), made.rank(1))
+    value = functions.to(made.aligned(2, rank), made.values[0].dtype)
+    return functions.where(made.aligned(1, rank), value, made.aligned(0, rank))
+
+
+@rule("new_zeros", "new_ones", "new_empty", "new_full")
+def fresh(made: Call) -> Any:
+    """New tensors for each example, so that they may be written."""
+    if not made.only(0):
+        raise NotMapped
+    return made.run(*made.with_parts({0: made.part(), 1: [made.size, *made.values[1]]}))
+
+
+@rule("new_empty_strided")
+def fresh_strided(made: Call) -> Any:
+    """Each example lies in memory as one alone does."""
+    if not made.only(0):
+        raise NotMapped
+    size, stride = made.values[1], made.values[2]
+    step = 1 + sum((n - 1) * s for n, s in zip(size, stride)) if 0 not in size else 0
+    parts = {0: made.part(), 1: [made.size, *size], 2: [step, *stride]}
+    return made.run(*made.with_parts(parts))
+
+
+@rule("broadcast_tensors")
+def broadcast(made: Call) -> Any:
+    size = made.results[0]._size
+    found = []
+    for value, batch in zip(made.values[0], made.batches[0]):
+        whole = made.repeated(value) if batch is None else batch
+        missing = len(size) - len(value._size)
+        whole = functions.reshape(whole, [made.size, *[1] * missing, *value._size])
+        found.append(functions.expand(whole, [made.size, *size]))
+    return found
+
+
 # Writes of elements
 
 
@@ -327,74 +221,10 @@ def joined(made: Call) -> Any:
 def written(made: Call) -> Any:
     """Operators that write each element of the first argument."""
     rank = made.rank()
+    if made.op.overload == "Tensor" and made.op.name in ("aten::fill_", "aten::masked_fill_"):
+        value = functions.to(made.aligned(len(made.values) - 1, rank), made.part().dtype)
+        if made.op.name == "aten::masked_fill_":
+            value = functions.where(made.aligned(1, rank), value, made.part())
+        return functions.copy_(made.part(), value)
     places = [i for i, v in enumerate(made.values) if isinstance(v, Tensor)]
     return made.run(*made.with_parts({i: made.aligned(i, rank) for i in places}))
-
-
-# Images
-
-
-def folded(made: Call, last: int) -> Any:
-    """An operator on images, whose examples and images become images: all but the last dimensions
-    of the first argument are one."""
-    x = made.part()
-    if made.rank() <= last:
-        return made.run(*made.with_parts({0: x}))
-    flat = functions.reshape(x, [-1, *x._size[2:]])
-    found = made.run(*made.with_parts({0: flat}))
-    results = list(found) if isinstance(found, (list, tuple)) else [found]
-    made_again = [functions.reshape(r, [made.size, -1, *r._size[1:]]) for r in results]
-    return made_again if isinstance(found, (list, tuple)) else made_again[0]
-
-
-for _dims in (1, 2, 3):
-    for _name in (
-        f"avg_pool{_dims}d", f"adaptive_avg_pool{_dims}d", f"_adaptive_avg_pool{_dims}d",
-        f"adaptive_max_pool{_dims}d", f"max_pool{_dims}d_with_indices", f"reflection_pad{_dims}d",
-        f"replication_pad{_dims}d",
-    ):  # fmt: skip
-
-        def image(made: Call, last: int = _dims + 1) -> Any:
-            if not made.only(0):
-                raise NotMapped
-            return folded(made, last)
-
-        RULES[f"aten::{_name}"] = image
-
-for _name in (
-    "upsample_nearest1d upsample_nearest2d upsample_nearest3d upsample_linear1d upsample_bilinear2d "
-    "upsample_bicubic2d upsample_trilinear3d _upsample_nearest_exact1d _upsample_nearest_exact2d "
-    "_upsample_nearest_exact3d _upsample_bilinear2d_aa _upsample_bicubic2d_aa "
-    "_upsample_lanczos2d_aa"
-).split():
-
-    def scaled(made: Call) -> Any:
-        if not made.only(0):
-            raise NotMapped
-        return folded(made, made.rank() - 1)
-
-    RULES[f"aten::{_name}"] = scaled
-
-
-@rule("layer_norm", "native_layer_norm", "rms_norm", "_fused_rms_norm")
-def normalized(made: Call) -> Any:
-    if not made.only(0):
-        raise NotMapped
-    return made.run(*made.with_parts({0: made.part()}))
-
-
-@rule("batch_norm")
-def batch_normalized(made: Call) -> Any:
-    if made.value("training") or not made.only(0) or made.value("running_mean") is None:
-        raise NotMapped
-    return folded(made, 1)
-
-
-@rule("native_group_norm")
-def group_normalized(made: Call) -> Any:
-    if not made.only(0):
-        raise NotMapped
-    x, count = made.part(), made.index("N")
-    parts = {0: functions.reshape(x, [-1, *x._size[2:]]), count: made.values[count] * made.size}
-    found = made.run(*made.with_parts(parts))
-    return [functions.reshape(r, [made.size, -1, *r._size[1:]]) for r in found]

@@ -33,7 +33,7 @@ class CopySlices(Node):
         if self.step is None:
             raise RuntimeError(FREED)
         size, stride, dtype = self.base
-        result = functions.empty_strided(list(size), list(stride), dtype=dtype)
+        result = functions.new_empty_strided(grad, list(size), list(stride), dtype=dtype)
         functions.copy_(result, grad)
         part = self.view(result)
         of_view, *others = self.step.apply([functions.clone(part)], wanted)

@@ -28,8 +28,8 @@ class Later:
 
     make_accumulator: makes the node of a leaf.  renew: sets the node of a view whose base was
     written.  is_dual: whether a tensor has a tangent that may be seen.  refuse_batches: raises if a
-    tensor differs between the examples of a batch.  note: keeps where a node is made.  give: notes that a tensor of a program, which Python has, begins to require a
-    gradient.
+    tensor differs between the examples of a batch.  note: keeps where a node is made.  give: notes
+    that a tensor of a program, which Python has, begins to require a gradient.
     """
 
     make_accumulator: Callable[[Tensor], Any]

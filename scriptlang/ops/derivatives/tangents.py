@@ -150,7 +150,7 @@ def laid_out(source: Tensor, level: Level) -> Tensor:
     tangent: Any = tangent_of(source, level)
     if tangent._stride != source._stride:
         size, stride = list(source._size), list(source._stride)
-        made = functions.empty_strided(size, stride, dtype=tangent.dtype)
+        made = functions.new_empty_strided(tangent, size, stride)
         tangent = functions.copy_(made, tangent)
         keep(source, level, tangent, None)
     return tangent

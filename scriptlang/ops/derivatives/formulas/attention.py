@@ -22,17 +22,8 @@ def attention(
         raise RuntimeError("Expected query, key, and value to have the same dtype")
     if min(query.dim(), key.dim(), value.dim()) < 2:
         raise RuntimeError("Expected query, key, and value to all be at least 2 dimensional")
-    if mask is not None and (is_causal or mask.dim() == 1):
-        flash = fits_flash(query, key, value, dropout, enable_gqa)
-        if flash and mask.dim() == 1:
-            raise IndexError(
-                "Dimension out of range (expected to be in range of [-1, 0], but got -2)"
-            )
-        if is_causal and (not flash or mask.dim() == 3 or mask.requires_grad):
-            raise RuntimeError(
-                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
-                "is_causal=True"
-            )
+    if mask is not None:
+        check_mask(query, key, value, mask, dropout, is_causal, enable_gqa)
     if by_flash(query, key, value, mask, dropout, enable_gqa):
         additive = mask
         if mask is not None and mask.dtype == torch.bool:
@@ -59,6 +50,34 @@ def attention(
     if dropout > 0:
         weight = torch.dropout(weight, dropout, True)
     return torch.matmul(weight, value)
+
+
+def check_mask(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor,
+    dropout: float,
+    is_causal: bool,
+    enable_gqa: bool,
+) -> None:
+    """Raise what PyTorch raises of a mask."""
+    if mask.dtype not in [torch.bool, torch.float32, query.dtype]:
+        raise RuntimeError(
+            "Expected attn_mask dtype to be bool or float or to match query dtype, but got "
+            "another one"
+        )
+    if is_causal or mask.dim() == 1:
+        flash = fits_flash(query, key, value, dropout, enable_gqa)
+        if flash and mask.dim() == 1:
+            raise IndexError(
+                "Dimension out of range (expected to be in range of [-1, 0], but got -2)"
+            )
+        if is_causal and (not flash or mask.dim() == 3 or mask.requires_grad):
+            raise RuntimeError(
+                "_scaled_dot_product_attention: Explicit attn_mask should not be set when "
+                "is_causal=True"
+            )
 
 
 def by_flash(

@@ -63,6 +63,10 @@ def conv_named(
     """A convolution with padding "valid" or "same", which may pad one element more at the end."""
     number = weight.dim() - 2
     stride, dilation = sized(stride, number), sized(dilation, number)
+    if padding != "same" and padding != "valid":
+        raise RuntimeError(f"Invalid padding string: '{padding}'")
+    if padding == "same" and max(stride) != 1:
+        raise RuntimeError("padding='same' is not supported for strided convolutions")
     single = x.dim() == number + 1
     if single:
         x = x.unsqueeze(0)

@@ -112,6 +112,11 @@ def spectra(
         rows = torch.pad(rows.unsqueeze(1), [half, half], pad_mode).squeeze(1)
     frames = rows.unfold(-1, n_fft, hop) * whole_window(window, win_length, n_fft, x)
     whole = frames.is_complex()
+    if return_complex is None and not whole:
+        raise RuntimeError(
+            "stft requires the return_complex parameter be given for real inputs, and will further "
+            "require that return_complex=True in a future PyTorch release."
+        )
     one = not whole if onesided is None else onesided
     norm = "ortho" if normalized else "backward"
     made = torch.fft_rfft(frames, None, -1, norm) if one else torch.fft_fft(frames, None, -1, norm)
@@ -162,6 +167,10 @@ def signal_of(
     if length is not None:
         end = start + length
     stop = min(end, total)
+    torch._assert_async(
+        (weight.narrow(0, start, stop - start).abs() > 1e-11).all(),
+        "istft(...) window overlap add min: 1",
+    )
     made = made.narrow(1, start, stop - start) / weight.narrow(0, start, stop - start)
     if end > total:
         made = torch.constant_pad_nd(made, [0, end - total])

@@ -58,6 +58,8 @@ def hstack_of(tensors: list[Tensor]) -> Tensor:
 
 
 def combinations_of(x: Tensor, r: int, with_replacement: bool) -> Tensor:
+    if x.dim() != 1:
+        raise RuntimeError(f"Expect a 1D vector, but got shape {x.size()}")
     index = torch.combinations(torch.arange(x.numel()), r, with_replacement)
     return x.index_select(0, index.reshape([-1])).reshape(index.size())
 
@@ -115,6 +117,8 @@ def interleaved_gradient(grad: Tensor, size: list[int], repeats: int, dim: int |
 
 
 def vandermonde(x: Tensor, columns: int | None, increasing: bool) -> Tensor:
+    if x.dim() != 1:
+        raise RuntimeError("x must be a one-dimensional tensor.")
     number = x.size(0) if columns is None else columns
     powers = [torch.pow(x, i if increasing else number - 1 - i) for i in range(number)]
     if number == 0:

@@ -204,6 +204,12 @@ def constant(x: Tensor, value: Tensor) -> Tensor:
 
 
 def power_of_matrix(a: Tensor, n: int) -> Tensor:
+    if a.dim() < 2 or a.size(-1) != a.size(-2):
+        size = "x".join([str(k) for k in a.size()[-2:]])
+        raise RuntimeError(
+            "linalg.matrix_power: A must be batches of square matrices, but they are "
+            f"{size} matrices"
+        )
     if n < 0:
         a, n = torch.linalg_inv(a), -n
     if n == 0:
@@ -253,6 +259,8 @@ def kept(x: Tensor, a: Tensor, dim: list[int], keepdim: bool) -> Tensor:
 
 
 def named_norm(a: Tensor, ord: str, dim: list[int], keepdim: bool) -> Tensor:
+    if ord != "nuc" and ord != "fro":
+        raise RuntimeError(f"linalg.matrix_norm: Order {ord} not supported.")
     if ord == "nuc":
         return kept(torch.linalg_svdvals(moved(a, dim)).sum([-1]), a, dim, keepdim)
     return torch.linalg_vector_norm(a, 2, dim, keepdim)
@@ -261,11 +269,17 @@ def named_norm(a: Tensor, ord: str, dim: list[int], keepdim: bool) -> Tensor:
 def matrix_norm(a: Tensor, ord: float, dim: list[int], keepdim: bool) -> Tensor:
     if ord == 2.0 or ord == -2.0:
         values = torch.linalg_svdvals(moved(a, dim))
-        found = values.amax([-1]) if ord > 0 else values.amin([-1])
-        return kept(found, a, dim, keepdim)
+        return kept(greatest(values) if ord > 0 else values.amin([-1]), a, dim, keepdim)
+    if abs(ord) != 1.0 and abs(ord) != torch.inf:
+        text = str(int(ord)) if ord == float(int(ord)) else str(ord)
+        raise RuntimeError(f"linalg.matrix_norm: Order {text} not supported.")
     sums = moved(a, dim).abs().sum([-2 if ord == 1.0 or ord == -1.0 else -1])
-    found = sums.amax([-1]) if ord > 0 else sums.amin([-1])
-    return kept(found, a, dim, keepdim)
+    return kept(greatest(sums) if ord > 0 else sums.amin([-1]), a, dim, keepdim)
+
+
+def greatest(values: Tensor) -> Tensor:
+    """The greatest of numbers that are not negative; 0 if there are none."""
+    return values.amax([-1]) if values.size(-1) > 0 else values.sum([-1])
 
 
 def norm_of(a: Tensor, ord: Number | None, dim: list[int] | None, keepdim: bool) -> Tensor:

@@ -44,6 +44,11 @@ def multi_margin(
 
 def multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> Tensor:
     """multilabel_margin_loss; each row of targets ends at its first -1."""
+    if x.dim() > 2 or x.dim() > 0 and x.size(-1) == 0:
+        raise RuntimeError(
+            "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
+            f"{x.size()}"
+        )
     rows = x.reshape([1, -1]) if x.dim() < 2 else x
     marks = target.reshape([1, -1]) if target.dim() < 2 else target
     valid = (marks >= 0).to(dtype=torch.int64).cumprod(1) > 0

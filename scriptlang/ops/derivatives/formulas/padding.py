@@ -27,6 +27,10 @@ def padded(x: Tensor, pad: list[int], mode: str, value: float | None) -> Tensor:
     """`pad`, by the operator for its mode and number of dimensions."""
     if mode == "constant":
         return torch.constant_pad_nd(x, pad, 0.0 if value is None else value)
+    if value is not None and value != 0.0:
+        raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+    if mode != "circular" and mode != "reflect" and mode != "replicate":
+        raise NotImplementedError(f"Unrecognised padding mode {mode}")
     number = len(pad) // 2
     if mode == "circular":
         return torch._pad_circular(x, pad)

@@ -51,7 +51,7 @@ def aminmax_gradient(
 
 
 def nanmean_of_sums(x: Tensor, dim: list[int] | None, keepdim: bool, dtype: int | None) -> Tensor:
-    dims = listed(x.size(), dim)
+    dims = listed(x.size(), dim) if dim is None or len(dim) == 0 else dim
     number = x.isnan().logical_not().sum(dims, keepdim)
     return torch.nansum(x, dims, keepdim, dtype=dtype) / number
 

@@ -55,6 +55,13 @@ def pairs(y: Tensor, dim: int) -> Tensor:
     return torch.slice(y, dim, 1) + torch.slice(y, dim, 0, max(y.size(dim) - 1, 0))
 
 
+def trapezoids(y: Tensor, step: float, dim: int) -> Tensor:
+    """The areas of trapezoids of one width: the sum of all elements, less half of the ends."""
+    if y.size(dim) == 0:
+        return y.sum([dim])
+    return (y.sum([dim]) - (y.select(dim, 0) + y.select(dim, -1)) / 2) * step
+
+
 def areas(y: Tensor, x: Tensor, dim: int) -> Tensor:
     """Twice the areas of the trapezoids between neighboring points."""
     if x.dim() == 1 and y.dim() > 0:
@@ -72,6 +79,8 @@ def areas(y: Tensor, x: Tensor, dim: int) -> Tensor:
 def differences(
     x: Tensor, n: int, dim: int, prepend: Tensor | None, append: Tensor | None
 ) -> Tensor:
+    if x.dim() == 0:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     if n == 0:
         return x.clone()
     parts: list[Tensor] = []
@@ -113,6 +122,8 @@ def slopes(
     edge_order: int,
 ) -> list[Tensor]:
     """`gradient`: central differences along each dimension; at edges, of the order `edge_order`."""
+    if edge_order != 1 and edge_order != 2:
+        raise RuntimeError("torch.gradient only supports edge_order=1 and edge_order=2.")
     found: list[Tensor] = []
     for i, dim in enumerate(dims):
         if places is not None:

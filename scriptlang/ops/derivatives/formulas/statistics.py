@@ -16,6 +16,16 @@ def covariance(
     x: Tensor, correction: int, fweights: Tensor | None, aweights: Tensor | None
 ) -> Tensor:
     x = x.reshape([1, -1]) if x.dim() < 2 else x
+    if fweights is not None:
+        if fweights.is_floating_point() or fweights.is_complex():
+            raise RuntimeError(
+                "cov(): expected fweights to have integral dtype but got fweights with Float dtype"
+            )
+        torch._assert_async((fweights >= 0).all(), "cov(): fweights cannot be negative")
+    if aweights is not None:
+        if not aweights.is_floating_point():
+            raise RuntimeError("cov(): expected aweights to have floating point dtype")
+        torch._assert_async((aweights >= 0).all(), "cov(): aweights cannot be negative")
     weights = fweights
     if aweights is not None:
         weights = aweights if fweights is None else fweights * aweights
@@ -56,6 +66,12 @@ def quantiles(
 
     If q has a dimension, it becomes the first one of the result.
     """
+    if interpolation not in ["linear", "lower", "higher", "midpoint", "nearest"]:
+        name = "nanquantile" if ignore_nan else "quantile"
+        raise RuntimeError(
+            f"{name}() interpolation must be one of linear, lower, higher, midpoint or nearest, "
+            f"but got {interpolation}"
+        )
     shape = [1 for _ in range(x.dim())]
     if dim is None:
         flat = x.reshape([-1])
