@@ -16,7 +16,7 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject, walk
 from ..ops.calling.current import calls, handed, mode
-from ..ops.derivatives.state import later, needs, node_of, open_levels, state_of
+from ..ops.derivatives.state import later, needs, node_of, state_of
 from ..tensors import Tensor
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def straight_result(
     straight = function.attributes.get(STRAIGHT)
     if straight is None or limits is not None or not mode.enabled:
         return NotImplemented
-    if open_levels or not straight.is_closed and is_wanted(args, kwargs):
+    if mode.levels or not straight.is_closed and is_wanted(args, kwargs):
         return NotImplemented
     return straight(engine, args, kwargs)
 
@@ -59,9 +59,9 @@ def straight_result(
 def is_wanted(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
     """Whether a gradient is wanted of a tensor in the arguments of a call, or one has a tangent."""
     if not mode.enabled:
-        return bool(open_levels) and has_tangent(args, kwargs)
+        return bool(mode.levels) and has_tangent(args, kwargs)
     values = args if not kwargs else (*args, *kwargs.values())
-    return any(map(has_gradient, values)) or bool(open_levels) and has_tangent(args, kwargs)
+    return any(map(has_gradient, values)) or bool(mode.levels) and has_tangent(args, kwargs)
 
 
 def has_tangent(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> bool:
@@ -111,7 +111,7 @@ def leaves(value: Any) -> Iterator[Any]:
 def refuse_batches(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> None:
     """Raise NotMapped if a tensor in the arguments of a call, or in an object there, differs
     between the examples of a batch: programs run for each example."""
-    if open_levels:
+    if mode.levels:
         for value in leaves(args if not kwargs else (*args, *kwargs.values())):
             inside = walk(value) if isinstance(value, ScriptObject) else (value,)
             later.refuse_batches([t for t in inside if isinstance(t, Tensor)])
@@ -232,7 +232,7 @@ def put(value: Any) -> None:
     """Note that Python has set an attribute of an object to `value`."""
     if isinstance(value, Tensor):
         give(value)
-    if calls.trainable is not None or open_levels:  # the value may have a tangent
+    if calls.trainable is not None or mode.levels:  # the value may have a tangent
         calls.trainable = Trainable()
 
 

@@ -20,7 +20,6 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import ScriptObject
 from ..ops.calling.current import calls, mode
-from ..ops.derivatives.state import open_levels
 from ..ops.shared.generator import default_generator
 from . import gradients
 from .native import load
@@ -120,7 +119,7 @@ def run_recorded(
     result = gradients.straight_result(function, "native", args, kwargs, limits)
     if result is not NotImplemented:
         return result
-    has_tangent = bool(open_levels) and gradients.has_tangent(args, kwargs)
+    has_tangent = bool(mode.levels) and gradients.has_tangent(args, kwargs)
     program: Any = recorded.program_of(function) if mode.enabled or has_tangent else None
 
     def run(args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:

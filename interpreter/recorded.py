@@ -19,7 +19,7 @@ from ..ops.calling.current import calls
 from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
 from ..ops.derivatives.recipes import edges_of
-from ..ops.derivatives.state import Edge, edge_of, needs, node_of, open_levels, set_node, turned
+from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node, turned
 from ..ops.derivatives.tangents import is_dual
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
@@ -82,7 +82,7 @@ class ProgramNode(Node):
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.record is None:
             raise RuntimeError(FREED)
-        if open_levels and any(t is not None and is_dual(t) for t in grads):
+        if mode.levels and any(t is not None and is_dual(t) for t in grads):
             return by_examples(lambda given: self.gone_back(given, wanted), grads)
         return self.gone_back(grads, wanted)
 

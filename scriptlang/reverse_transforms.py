@@ -19,7 +19,7 @@ from .ops.calling.current import mode
 from .ops.derivatives.api import grad as gradients
 from .ops.derivatives.nodes import AccumulateGrad
 from .ops.derivatives.recorder import activate
-from .ops.derivatives.state import alias, edge_of, needs, open_levels, required
+from .ops.derivatives.state import alias, edge_of, needs, required
 from .ops.derivatives.tangents import NotMapped, carry, plain
 from .tensors import Tensor
 from .transform_checks import (
@@ -112,7 +112,7 @@ def fresh(value: Any, leaves: list[Tensor]) -> Any:
 
 def new_leaf(tensor: Tensor) -> Tensor:
     made = alias(tensor)
-    if open_levels:
+    if mode.levels:
         carry(tensor, made)
     return required(made)
 

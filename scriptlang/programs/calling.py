@@ -14,7 +14,6 @@ from ..ir import Function
 from ..limits import Limits
 from ..objects import EnumValue, ScriptObject
 from ..ops.calling import current
-from ..ops.derivatives.state import open_levels
 from ..script_containers import ScriptDict, ScriptList
 from ..tensors import Tensor
 
@@ -79,10 +78,10 @@ def run_again(function: Function, args: tuple[Any, ...]) -> Any:
     """The result of a call like the last one of a function that asks for gradients, by its straight
     graph; NotImplemented if the call has to take the way of others."""
     straight = function.attributes.get(STRAIGHT)
-    calls = current.calls
-    if straight is None or calls.observer is not None or calls.tracer is not None or open_levels:
+    calls, mode = current.calls, current.mode
+    if straight is None or calls.observer is not None or calls.tracer is not None or mode.levels:
         return NotImplemented
-    result = straight.again(args) if current.mode.enabled else NotImplemented
+    result = straight.again(args) if mode.enabled else NotImplemented
     if result is not NotImplemented:
         calls.last = function
     return result
@@ -133,7 +132,7 @@ def let_be_direct(
     asks for gradients itself has no such path (`run_again` is its own)."""
     if STRAIGHT in function.attributes:
         return
-    is_looked_at = limits is not None or first is not None and bool(open_levels)
+    is_looked_at = limits is not None or first is not None and bool(current.mode.levels)
     direct = None if is_looked_at else engine.direct(function)
     is_recorded = direct is not None and first is not None and not is_direct(first)
     caller._enter_(direct, function, first, is_recorded)

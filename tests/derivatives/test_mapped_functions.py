@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -307,3 +308,19 @@ def of_rows(x: Tensor) -> Tensor:
 def test_an_error_of_one_example_is_raised() -> None:
     with pytest.raises(IndexError):
         vmap(lambda x, i: x.index_select(0, i))(X, scriptlang.tensor([[0], [1], [9], [2]]))
+
+
+def test_threads_have_levels_of_their_own() -> None:
+    wanted = jacrev(vector)(X[0])
+
+    def work(k: int) -> float:
+        worst = 0.0
+        for transform in (jacrev, jacfwd) * 10:
+            worst = max(worst, float((transform(vector)(X[0]) - wanted).abs().max()))
+            change = jvp(vector, (X[k % 4],), (X[0],))[1]
+            other = vmap(lambda x, v: jvp(vector, (x,), (v,))[1])(X, X[:1].expand(4, 5))[k % 4]
+            worst = max(worst, float((change - other).abs().max()))
+        return worst
+
+    with ThreadPoolExecutor(4) as pool:
+        assert max(pool.map(work, range(8))) < 1e-12

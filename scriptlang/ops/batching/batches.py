@@ -11,7 +11,6 @@ from ...tensors import Tensor
 from ..calling.current import calls, mode, tracing
 from ..derivatives.forward import entered
 from ..derivatives.recorder import activate
-from ..derivatives.state import open_levels
 from ..derivatives.tangents import NotMapped, carry_batches, refuse_batches
 from .calls import call
 from .level import BatchLevel
@@ -31,7 +30,7 @@ def batch_of(size: int) -> Iterator[BatchLevel]:
         raise NotMapped
     activate()
     was = tensors.look_hook, tensors.detach_hook
-    with entered(OpenBatch(len(open_levels), size)) as level:
+    with entered(OpenBatch(len(mode.levels), size)) as level:
         tensors.look_hook, tensors.detach_hook = look, carry_batches
         try:
             yield level

@@ -84,8 +84,9 @@ class GradMode(local):
     enabled: whether operators are recorded; on until a program turns it off; set by `turn`, which
     also tells the native engine, once that is loaded. is_quiet: whether a kernel is running: its
     own calls of operators are not recorded. program: the run of a program that makes the calls,
-    if any; its `place()` returns a function that tells the source position at that time. below:
-    so many levels of forward mode may be seen, of those that are open (derivatives/tangents.py).
+    if any; its `place()` returns a function that tells the source position at that time. levels:
+    those of forward mode that are open, the outermost first (derivatives/tangents.py). below: so
+    many of them may be seen.
     hooks: pairs (pack, unpack) of users for what nodes save, of which the last one counts;
     refusal: why there may be none, or None. walk: the backward pass that is running. anomaly:
     None, or whether to look for NaN, while calls note where they were made
@@ -100,6 +101,7 @@ class GradMode(local):
     enabled = True
     is_quiet = False
     program: Any = None
+    levels: tuple[Any, ...] = ()
     below = 1 << 30  # tangents.EVERY
     hooks: tuple[tuple[Callable[[Any], Any], Callable[[Any], Any]], ...] = ()
     refusal: str | None = None

@@ -10,7 +10,7 @@ from typing import Any
 from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
-from .state import later, open_levels, state_of
+from .state import later, state_of
 
 
 def _counted(held: object) -> int:
@@ -53,7 +53,7 @@ def accumulate(leaf: Tensor, grad: Tensor | None, others: int = 0) -> None:
     """
     if grad is None:
         return
-    if open_levels:
+    if mode.levels:
         later.refuse_batches((grad,))
     state = state_of(leaf)
     with turn:

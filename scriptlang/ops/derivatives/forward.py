@@ -7,6 +7,7 @@ and then computes the tangents of the results.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -21,7 +22,7 @@ from .forward_rules import Call, Forward, Tangents, is_floating, tensors_in
 from .forward_tape import differentiated, replaced
 from .recorder import Recorder
 from .rules import rule_of
-from .state import alias, open_levels
+from .state import alias
 from .tangents import EVERY, OFF, Level, give, hidden, tangent_of, top_level, write
 
 
@@ -34,7 +35,7 @@ class ForwardRecorder(Recorder):
         if mode.is_quiet:
             return kernel(*values)
         plan = op.__dict__.get("recording") or plans.plan_for(op)
-        if not open_levels:
+        if not mode.levels:
             return plan.run(kernel, values)
         level = top_level(tensors_in(values))
         if level is None:
@@ -49,27 +50,38 @@ class ForwardRecorder(Recorder):
         return step.run(kernel, values, level)
 
 
+everywhere: set[Level] = set()
+"""The levels that are open in any thread: all threads have one recorder."""
+
+opening = threading.Lock()
+"""Protects it."""
+
+
 def enter(level: Level | None = None) -> Level:
     """Open a level inside of those that are open."""
     if level is None:
-        level = Level(len(open_levels))
-    open_levels.append(level)
-    if not isinstance(calls.recorder, ForwardRecorder):
-        calls.recorder = ForwardRecorder()
-        if calls.trainable is not None:  # parameters may get tangents
-            calls.trainable = calls.trainable.renewed()
+        level = Level(len(mode.levels))
+    mode.levels = (*mode.levels, level)
+    with opening:
+        everywhere.add(level)
+        if not isinstance(calls.recorder, ForwardRecorder):
+            calls.recorder = ForwardRecorder()
+            if calls.trainable is not None:  # parameters may get tangents
+                calls.trainable = calls.trainable.renewed()
     return level
 
 
 def leave(level: Level) -> None:
     """Close the last level: its tangents are gone."""
-    assert open_levels[-1] is level
-    open_levels.pop()
+    assert mode.levels[-1] is level
+    mode.levels = mode.levels[:-1]
     for state in list(level.holders):
         if state.tangents is not None:
             state.tangents.pop(level, None)
-    if not open_levels:
-        calls.recorder = Recorder()
+    with opening:
+        everywhere.discard(level)
+        if not everywhere:
+            calls.recorder = Recorder()
 
 
 @contextmanager

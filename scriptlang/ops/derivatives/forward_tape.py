@@ -13,7 +13,7 @@ from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
 from .api import grad as gradients
-from .state import alias, needs, open_levels, required
+from .state import alias, needs, required
 from .tangents import Level, carry, give, hidden, plain, tangent_of
 
 
@@ -57,7 +57,7 @@ def leaf(tensor: Tensor) -> Tensor:
     if needs(tensor):
         return functions.alias(tensor)
     made = alias(tensor)
-    return required(carry(tensor, made) if open_levels else made)
+    return required(carry(tensor, made) if mode.levels else made)
 
 
 def derivatives(

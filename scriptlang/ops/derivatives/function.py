@@ -13,7 +13,7 @@ from ..calling.current import mode
 from .nodes import FREED, Node
 from .recorder import activate
 from .saved import Saved
-from .state import alias, count_write, edge_of, needs, node_of, open_levels, set_node, version_of
+from .state import alias, count_write, edge_of, needs, node_of, set_node, version_of
 from .tangents import (
     OFF,
     Level,
@@ -333,7 +333,7 @@ def applied(
 ) -> tuple[Any, Context]:
     """Run forward, and give the results the tangents that jvp returns; return them and the node."""
     tensors = [a for a in args if isinstance(a, Tensor)]
-    level = top_level(tensors) if open_levels else None
+    level = top_level(tensors) if mode.levels else None
     if level is None:
         return cls.run(args, kwargs)
     refuse_batches(tensors)

@@ -17,7 +17,7 @@ from .inference import check_writes
 from .nodes import AccumulateGrad, Node, Undefined
 from .rule_node import Reading, RuleNode, is_list_of_tensors, is_tensor_type
 from .rules import Rule, rule_of
-from .state import alias, count_write, edge_of, needs, open_levels, set_node, state_of, version_of
+from .state import alias, count_write, edge_of, needs, set_node, state_of, version_of
 from .tangents import carry
 from .views import NO_GRAD, SEVERAL, check_write, note_view, rebase, run_quietly
 
@@ -39,7 +39,7 @@ class Through:
     def run(self, kernel: Callable[..., Any], values: list[Any]) -> Any:
         if self.body is None:
             return kernel(*values)
-        may_record = mode.enabled or bool(open_levels)
+        may_record = mode.enabled or bool(mode.levels)
         if self.is_plain and not (may_record and any(map(is_known, values))):
             return kernel(*values)
         return self.body(*values)
@@ -342,7 +342,7 @@ def as_before(tensor: Tensor, copied: bool) -> Tensor:
             made._requires_grad = True
         else:
             set_node(made, node, number)
-    return carry(tensor, made, copied) if open_levels else made
+    return carry(tensor, made, copied) if mode.levels else made
 
 
 class InPlace(Writing):

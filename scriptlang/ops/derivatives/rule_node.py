@@ -17,7 +17,7 @@ from . import helpers
 from .nodes import FREED, Node
 from .rules import SIZE, TANGENT, Expression, Rule, size_of
 from .saved import Saved, holds_tensor, keep, read
-from .state import Edge, edge_of, open_levels
+from .state import Edge, edge_of
 
 SHAPE_METHODS = frozenset(
     "size dim numel is_complex is_floating_point dtype shape ndim element_size stride "
@@ -228,7 +228,7 @@ class RuleNode(Node):
         made: list[Tensor | None] = [None] * len(self.edges)
         if all(g is None for g in grads):
             return made
-        if self.plan.recipe is not None and not (mode.enabled or open_levels):
+        if self.plan.recipe is not None and not (mode.enabled or mode.levels):
             found: list[Tensor | None] = self.plan.recipe.apply(self, grads, wanted)
             return found
         for reading in self.plan.readings:
@@ -236,7 +236,7 @@ class RuleNode(Node):
             if not any(needs):
                 continue
             values = [self.value(name, grads, needs) for name in reading.names]
-            if mode.enabled or open_levels:
+            if mode.enabled or mode.levels:
                 self.run(reading, values, needs, made)
             else:
                 mode.is_bare = True

@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...tensors import Tensor
+from ..calling.current import mode
 
 Edge = tuple[Any, int]
-
-open_levels: list[Any] = []
-"""The levels of forward mode that are open (tangents.py), the outermost first."""
 
 numbers = itertools.count()
 """Nodes are numbered in order of creation; the backward pass runs the latest first."""
@@ -111,7 +109,7 @@ class State:
 
     def is_dual(self, tensor: Tensor) -> bool:
         """Whether a tensor has a tangent that may be seen here."""
-        return bool(open_levels) and later.is_dual(tensor)
+        return bool(mode.levels) and later.is_dual(tensor)
 
     def hands_on(self) -> Tensor | None:
         """The source of views of this tensor; None if this tensor is that itself."""
@@ -231,7 +229,7 @@ def alias(tensor: Tensor) -> Tensor:
 def alias_with_tangents(tensor: Tensor) -> Tensor:
     """`alias`, with the tangents that the tensor has now or gets later in the open levels."""
     made = alias(tensor)
-    if open_levels:
+    if mode.levels:
         state, of_made = state_of(tensor), state_of(made)
         if state.tangents is None:
             state.tangents = {}

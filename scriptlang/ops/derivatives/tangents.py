@@ -20,7 +20,7 @@ from ...tensors import Tensor
 from ..calling import functions
 from ..calling.current import mode
 from .slices import replay_of, view_maker
-from .state import State, alias, later, needs, open_levels, state_of
+from .state import State, alias, later, needs, state_of
 
 EVERY, OFF = 1 << 30, -(1 << 30)
 """`mode.below` where tangents of all levels are seen, and where forward mode is off."""
@@ -58,7 +58,7 @@ def hidden(level: Level) -> Iterator[None]:
 
 def visible() -> Sequence[Level]:
     """The open levels whose tangents may be seen here, the outermost first."""
-    return open_levels[: mode.below]
+    return mode.levels[: mode.below]
 
 
 def top_level(tensors: Iterable[Any]) -> Level | None:
@@ -73,7 +73,7 @@ def top_level(tensors: Iterable[Any]) -> Level | None:
 
 def refuse_batches(values: Iterable[Any]) -> None:
     """Raise NotMapped if one of the tensors differs between examples that are seen here."""
-    if not open_levels:
+    if not mode.levels:
         return
     for level in visible():
         if level.maps and any(tangent_of(t, level) is not None for t in values):
@@ -83,7 +83,7 @@ def refuse_batches(values: Iterable[Any]) -> None:
 def carry_batches(tensor: Tensor, made: Tensor) -> Tensor:
     """Give `made` the batches that `tensor` has, without history."""
     if tensor._autograd is not None:
-        for level in open_levels:
+        for level in mode.levels:
             batch = tangent_of(tensor, level) if level.maps else None
             if batch is not None:
                 keep(made, level, batch.detach(), None)
@@ -92,7 +92,7 @@ def carry_batches(tensor: Tensor, made: Tensor) -> Tensor:
 
 def is_dual(tensor: Tensor) -> bool:
     """Whether the tensor has a tangent that may be seen here."""
-    return bool(open_levels) and top_level((tensor,)) is not None
+    return bool(mode.levels) and top_level((tensor,)) is not None
 
 
 # Reading
@@ -276,7 +276,7 @@ def suited(primal: Tensor, tangent: Tensor) -> Tensor:
 def carry(tensor: Tensor, made: Tensor, copied: bool = False) -> Tensor:
     """Give `made` the tangents of all levels that `tensor` has, or copies of them; return it."""
     if tensor._autograd is not None:
-        for level in open_levels:
+        for level in mode.levels:
             tangent = tangent_of(tensor, level)
             if tangent is not None:
                 if copied:
@@ -289,7 +289,7 @@ def carry(tensor: Tensor, made: Tensor, copied: bool = False) -> Tensor:
 def plain(tensor: Tensor) -> Tensor:
     """The tensor without history, but with its tangents."""
     made = functions.detach(tensor)
-    return carry(tensor, made) if open_levels else made
+    return carry(tensor, made) if mode.levels else made
 
 
 def dual(primal: Tensor, level: Level, tangent: Tensor) -> Tensor:
@@ -339,7 +339,7 @@ def primal_of(tensor: Tensor, level: Level) -> Tensor:
 
 def carry_outer(tensor: Tensor, made: Tensor, level: Level) -> Tensor:
     """Give `made` the tangents of the levels outside of one."""
-    for outer in open_levels[: level.depth]:
+    for outer in mode.levels[: level.depth]:
         tangent = tangent_of(tensor, outer)
         if tangent is not None:
             keep(made, outer, tangent, None)

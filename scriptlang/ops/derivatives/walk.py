@@ -15,7 +15,7 @@ from .anomaly import check, tell
 from .hooks import gradients_of, run_hooks
 from .nodes import AccumulateGrad, Node
 from .slices import CopySlices
-from .state import Edge, open_levels
+from .state import Edge
 
 DEPTH = 40
 """So many passes inside of each other run in one thread."""
@@ -170,7 +170,7 @@ class Walk:
 
     def is_gone(self) -> bool:
         """Whether the native engine has made the pass. Gradients with tangents are Python's."""
-        if not engine or mode.anomaly is not None or open_levels:
+        if not engine or mode.anomaly is not None or mode.levels:
             return False
         inputs = None if self.useful is None else self.inputs
         return bool(engine[0].go_back(self, list(self.roots), list(self.grads), inputs))

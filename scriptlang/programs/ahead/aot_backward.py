@@ -18,7 +18,7 @@ from ...ops.derivatives.api import grad
 from ...ops.derivatives.nodes import FREED, Node
 from ...ops.derivatives.recorder import activate
 from ...ops.derivatives.saved import keep, read
-from ...ops.derivatives.state import Edge, edge_of, needs, open_levels, set_node
+from ...ops.derivatives.state import Edge, edge_of, needs, set_node
 from ...passes import pipeline
 from ...passes.ahead import values as V
 from ...passes.ahead.joint import Joint
@@ -43,7 +43,7 @@ class AotBackward(Ahead):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         values = self.bound(args, kwargs)
-        if not mode.enabled or open_levels and has_tangent(values, None):
+        if not mode.enabled or mode.levels and has_tangent(values, None):
             return self.by_program(values)
         made, leaves = self.found(values)
         if isinstance(made, Taped):

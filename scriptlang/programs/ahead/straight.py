@@ -15,7 +15,8 @@ from ...interpreter.gradients import has_tangent
 from ...ir import OPTIMIZED, Function, Graph, Value, clone_block, schema_of_graph
 from ...objects import ScriptObject
 from ...ops import table
-from ...ops.derivatives.state import alias, open_levels
+from ...ops.calling.current import mode
+from ...ops.derivatives.state import alias
 from ...passes import fold_weights, fuse_pointwise, peephole, pipeline
 from ...passes.ahead import in_place
 from ...passes.ahead import values as V
@@ -476,12 +477,12 @@ class ValueAndGrad(Ahead):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         quick = self.quick
-        if quick is not None and len(args) == quick.arity and not (kwargs or open_levels):
+        if quick is not None and len(args) == quick.arity and not (kwargs or mode.levels):
             result = quick.call(*args)
             if result is not NotImplemented:
                 return result
         values = self.bound(args, kwargs)
-        if open_levels and has_tangent(values, None):
+        if mode.levels and has_tangent(values, None):
             return by_tape(self, values)
         made, leaves = self.found(values)
         if isinstance(made, Taped) or not made.takes(leaves):
