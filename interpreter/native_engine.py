@@ -140,6 +140,8 @@ def run_recorded(
         allowed = NO_LIMITS if limits is None else native_limits(limits)
         return recorded.run(program, values, allowed, wrap)
 
+    if program is not None and recorded.sees_too_little(function, program, args, kwargs):
+        program = None
     if has_tangent:
         from . import forward
 

@@ -11,11 +11,12 @@ from ..building import alone, kept
 from ..errors import ScriptError
 from ..ir import Function
 from ..limits import Limits
+from ..objects import ScriptObject
 from ..ops.calling.current import calls, mode
 from ..ops.derivatives.recorder import activate
 from .arguments import bind
 from .code import Code
-from .gradients import is_wanted, note_kept, refuse_batches, straight_result
+from .gradients import give_all, is_wanted, leaves, note_kept, refuse_batches, straight_result
 from .link import link
 from .prepare import code_of, running_code
 from .reach import asks_for_gradients, calls_by_name, classes_behind, may_keep, reachable
@@ -30,6 +31,9 @@ as `backward` does, else "no"; for "", "depends" if that depends on these classe
 
 KEEPS = "keeps_values"
 """Attribute of a Function: "yes" if it may store values in what it is passed, else "no"."""
+
+LOOKS_BACK = "looks_back"
+"""Attribute of a Function: whether it uses gradients that Python's Tensors have."""
 
 RECORDED = "recorded_program"
 """Attribute of a Function that holds the Program that runs if a gradient is wanted."""
@@ -109,6 +113,23 @@ def function_keeps(function: Function) -> bool:
     return kept(function.attributes, KEEPS, find) == "yes"
 
 
+def looks_back(function: Function) -> bool:
+    """Whether a function, or one that it calls, uses gradients that Python's Tensors have (`.grad`,
+    `backward`)."""
+    found = function.attributes.get(LOOKS_BACK)
+    if found is None:
+        from ..ops.table import having
+
+        names = having("looks_back")
+        found = any(
+            ref.qualified_name in names
+            for code in reachable(function).values()
+            for ref in code.operators
+        )
+        function.attributes[LOOKS_BACK] = found
+    return bool(found)
+
+
 def run_seen(
     function: Function, args: Sequence[Any], kwargs: Mapping[str, Any] | None, limits: Limits | None
 ) -> Any:
@@ -117,6 +138,10 @@ def run_seen(
     result = straight_result(function, "python", args, kwargs, limits)
     if result is not NotImplemented:
         return result
+    if looks_back(function):
+        for value in leaves(args if not kwargs else (*args, *kwargs.values())):
+            if isinstance(value, ScriptObject):
+                give_all(value)  # keeps its Tensors, which have the gradients
     is_seen = is_wanted(args, kwargs)
     refuse_batches(args, kwargs)
     if not is_seen and function_asks(function, args, kwargs):

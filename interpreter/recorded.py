@@ -7,7 +7,7 @@ or that objects passed to it hold; its outputs are the tensors that were compute
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from ..building import alone
@@ -15,17 +15,29 @@ from ..errors import MissingOperatorError
 from ..ir import Function
 from ..objects import ScriptObject
 from ..ops.batching.level import by_examples
-from ..ops.calling.current import calls
+from ..ops.calling.current import calls, shown
 from ..ops.custom.gradients import IN_PYTHON
 from ..ops.derivatives.nodes import FREED, Node
 from ..ops.derivatives.recipes import edges_of
-from ..ops.derivatives.state import Edge, edge_of, needs, node_of, set_node, turned
+from ..ops.derivatives.state import (
+    Edge,
+    alias,
+    count_write,
+    edge_of,
+    needs,
+    node_of,
+    set_node,
+    state_of,
+    turned,
+    version_of,
+)
 from ..ops.derivatives.tangents import is_dual
 from ..ops.derivatives.views import FUNCTION, note_view, rebase
 from ..ops.families.modes import mode
 from ..tensors import Tensor
 from .gradients import give_all, leaves, note_kept
 from .prepare import code_of
+from .python_engine import function_keeps
 
 MISSING = object()
 
@@ -68,13 +80,23 @@ class ProgramNode(Node):
 
     record: what the engine has recorded of the call; None after `release`.
     wrap: calls a function, and turns errors of the engine into those of the program.
+    counts: (where the writes to it are counted, their number) of each Tensor that Python has of the
+    call: if the engine has saved one that was written since, going backward raises.
     """
 
-    __slots__ = ("record", "wrap")
+    __slots__ = ("counts", "record", "wrap")
 
-    def __init__(self, record: Any, edges: Sequence[Edge | None], results: int, wrap: Wrap) -> None:
+    def __init__(
+        self,
+        record: Any,
+        edges: Sequence[Edge | None],
+        results: int,
+        wrap: Wrap,
+        memory: Sequence[Tensor] = (),
+    ) -> None:
         super().__init__(edges, results)
         self.record, self.wrap = record, wrap
+        self.counts = [(counter_of(t), version_of(t)) for t in memory]
 
     def name(self) -> str:
         return "ProgramBackward0"
@@ -82,6 +104,7 @@ class ProgramNode(Node):
     def apply(self, grads: list[Tensor | None], wanted: list[bool]) -> Sequence[Tensor | None]:
         if self.record is None:
             raise RuntimeError(FREED)
+        self.note_writes()
         if mode.levels and any(t is not None and is_dual(t) for t in grads):
             return by_examples(lambda given: self.gone_back(given, wanted), grads)
         return self.gone_back(grads, wanted)
@@ -97,8 +120,26 @@ class ProgramNode(Node):
                 set_node(made[k], node, number)
         return made
 
+    def note_writes(self) -> None:
+        """Tell the engine what Python has written since the call."""
+        counts = enumerate(self.counts)
+        written = [k for k, (counter, n) in counts if count_in(counter) != n]
+        if written:
+            self.record.note_writes(written)
+
     def release(self) -> None:
-        self.record = None
+        self.record, self.counts = None, []
+
+
+def counter_of(tensor: Tensor) -> Any:
+    """Where writes to a tensor are counted: its memory or its cell."""
+    state = tensor._autograd
+    return tensor._storage if state is None or state.cell is None else state.cell
+
+
+def count_in(counter: Any) -> int:
+    """The number of writes."""
+    return int(counter[0] if isinstance(counter, list) else getattr(counter, "version", 0))
 
 
 def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) -> Any:
@@ -113,33 +154,108 @@ def run(program: Any, values: list[Any], limits: tuple[int, ...], wrap: Wrap) ->
         flags = list(turned.values())
         told += flags
         is_leaf += [None] * len(flags)
-    result, (record, inputs, outputs, written, required) = wrap(
+    result, (record, inputs, outputs, written, required, memory) = wrap(
         lambda: program.program.record(program.name, values, told, is_leaf, *limits)
     )
     for t in required:
         t.requires_grad_()
     if record is not None:
-        node = ProgramNode(record, edges_of(inputs), len(outputs), wrap)
-        connect(node, inputs, outputs, written)
+        for t in written:
+            count_write(t)
+        node = ProgramNode(record, edges_of(inputs), len(outputs), wrap, memory)
+        connect(node, memory, outputs, written)
         if written:
             note_kept(values, None)
     return result
 
 
-def connect(node: Node, inputs: list[Tensor], outputs: list[Tensor], written: list[Tensor]) -> None:
+def connect(node: Node, memory: list[Tensor], outputs: list[Tensor], written: list[Tensor]) -> None:
     """Make `node` the one that computed the outputs of a call.
 
-    written: those outputs that were there before the call, which has written them.
+    memory: all Tensors that Python has of the call.  written: those outputs that were there before
+    the call, which has written them.
     """
-    by_storage = {id(t._storage): t for t in inputs}
+    made = {id(t) for t in outputs} - {id(t) for t in written}
+    sources = {id(t._storage): t for t in memory if id(t) not in made}
+    apart: dict[int, list[Tensor]] = {}
     for number, t in enumerate(outputs):
-        if any(t is w for w in written):
-            rebase(t, node, number)
+        if id(t) not in made:
+            rebase_written(t, node, number)
             continue
-        source = by_storage.get(id(t._storage))
-        if source is not None:
-            note_view(t, source, FUNCTION)
+        source = sources.get(id(t._storage))
+        if source is None:
+            apart.setdefault(id(t._storage), []).append(t)
+        else:
+            note_view(t, source, "" if t.dtype is source.dtype else FUNCTION)
         set_node(t, node, number)
+    for sharing in apart.values():
+        if len(sharing) > 1:
+            note_sharing(sharing)
+
+
+def rebase_written(tensor: Tensor, node: Node, number: int) -> None:
+    state = tensor._autograd
+    if state is not None and state.base is not None:
+        raise RuntimeError(
+            "a program has written something that requires a gradient to a view of a tensor of "
+            'Python. Pass a clone of it, or load or script the program with engine="python"'
+        )
+    rebase(tensor, node, number)
+
+
+def note_sharing(results: list[Tensor]) -> None:
+    """Note that results of a call are views of the one that has all of their memory.  If none has,
+    they are views of a tensor that nobody has, and must not be written."""
+    whole = max(results, key=lambda t: t.numel())
+    if all(holds(whole, t) for t in results):
+        for t in results:
+            if t is not whole:
+                keep_node(t, whole, "")
+        return
+    hidden = alias(whole)
+    set_node(hidden, node_of(whole), state_of(whole).output_nr)
+    for t in results:
+        keep_node(t, hidden, FUNCTION)
+
+
+def keep_node(tensor: Tensor, source: Tensor, made: str) -> None:
+    """Note that a tensor is a view of another one, which its node does not tell."""
+    state = state_of(tensor)
+    node, number = state.node, state.output_nr
+    note_view(tensor, source, made)
+    set_node(tensor, node, number)
+
+
+def holds(whole: Tensor, part: Tensor) -> bool:
+    """Whether a tensor without gaps in its memory has all of that of another one."""
+    if whole.dtype is not part.dtype or not whole.is_contiguous():
+        return False
+    last = part._offset + sum((n - 1) * step for n, step in zip(part._size, part._stride))
+    return whole._offset <= part._offset and last < whole._offset + whole.numel()
+
+
+def sees_too_little(
+    function: Function, program: Any, args: Sequence[Any], kwargs: Mapping[str, Any] | None
+) -> bool:
+    """Whether the engine cannot record a call as Python's graph has to have it.
+
+    If a program asks for gradients itself, the engine only sees what it computes itself: not how
+    its arguments have been computed, nor that one is a tensor of an object, too. If it writes, it
+    does not see that an argument is a view of another tensor.
+    """
+    values = list(args) if not kwargs else [*args, *kwargs.values()]
+    if program.program.asks_for_gradients:
+        tensors = [t for t in leaves(values) if isinstance(t, Tensor)]
+        if any(shown.get(id(t)) is t for t in tensors):
+            return True
+        return any(node_of(t) is not None for t in wanted_in(values))
+    views = [t for t in leaves(values) if isinstance(t, Tensor) and is_followed_view(t)]
+    return bool(views) and function_keeps(function)
+
+
+def is_followed_view(tensor: Tensor) -> bool:
+    state = tensor._autograd
+    return state is not None and state.base is not None and needs(tensor)
 
 
 def wanted_in(values: Sequence[Any]) -> list[Tensor]:

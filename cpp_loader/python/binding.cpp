@@ -356,7 +356,9 @@ NB_MODULE(_native, m) {
            nb::arg("creates"),
            "The gradients of the inputs, of those of the outputs: (gradients, Record of their own "
            "derivatives or None, which of the given gradients are its inputs before this one's, "
-           "which of the results are its outputs).");
+           "which of the results are its outputs).")
+      .def("note_writes", &Record::note_writes, nb::arg("numbers"),
+           "Note writes to the memory of Tensors of the call, given by their numbers.");
   nb::class_<PythonProgram>(m, "Program", nb::type_slots(PythonProgram::slots),
                             "Functions in bytecode, verified.")
       .def(nb::init<nb::tuple, nb::dict>(), nb::arg("functions"), nb::arg("types"))
@@ -401,7 +403,8 @@ NB_MODULE(_native, m) {
           nb::arg("depth") = kDepth, nb::arg("values") = kMostValues,
           "Run a function and record derivatives with respect to the Tensors `wanted`: (result, "
           "(Record or None, Tensors of its inputs, those of its outputs, inputs that were written, "
-          "arguments that the program made require a gradient)).")
+          "arguments that the program made require a gradient, Tensors that Python has of the "
+          "call)).")
       .def("keeps_values",
            nb::overload_cast<const std::string&>(&PythonProgram::keeps_values, nb::const_),
            nb::arg("name"),

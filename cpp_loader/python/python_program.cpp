@@ -153,7 +153,9 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   if (!function) raise(ErrorKind::RuntimeError, "the program has no function ", name);
   std::vector<Value> values;
   ToNative convert;
+  Passed passed;  // what is a view of an argument has its Storage in Python, too
   convert.watch();
+  convert.note(&passed);
   for (nb::handle argument : arguments) values.push_back(convert(argument));
   Recorder alone;
   Recording recording(wanted, leaves);
@@ -166,6 +168,8 @@ nb::tuple PythonProgram::record(const std::string& name, nb::list arguments, nb:
   Result result;
   run(*function, std::move(values), convert.take_domain(), limits, &result, true);
   ToPython back(most_values, *result.domain);
+  recording.note(&passed);
+  back.know(&passed);
   // Before the result is converted, which then has the same Tensors.
   nb::tuple made =
       recording.finish(result.value, back, effect_of(*program_, *function) != Effect::Reads);

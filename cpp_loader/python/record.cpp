@@ -97,6 +97,10 @@ nb::tuple Record::backward(nb::list gradients, nb::list wanted, bool creates) {
                         given);
 }
 
+void Record::note_writes(nb::list numbers) {
+  for (nb::handle number : numbers) ++memory[nb::cast<size_t>(number)].storage()->version();
+}
+
 Recording::Recording(nb::list wanted, nb::list leaves) {
   for (size_t k = 0; k < nb::len(wanted); ++k) {
     nb::object tensor = nb::borrow(wanted[k]);
@@ -143,6 +147,10 @@ void Recording::find(const Value& value) {
     for (auto it = first; it != last; ++it) {
       const Tensor& now = it->second;
       if (now.sizes() != t.sizes() || now.strides() != t.strides()) continue;
+      const autograd::History* history = t.impl()->history;
+      if (!now.requires_grad() && history && !history->base.defined()) {
+        autograd::detach_in_place(t);  // as Python did with its Tensor
+      }
       t.impl()->requires_grad = now.requires_grad();
     }
   };
@@ -160,6 +168,18 @@ void Recording::find(const Value& value) {
   });
 }
 
+void Recording::note(Passed* passed) const {
+  for (size_t k = 0; k < natives_.size(); ++k) {
+    if (shares_memory(natives_[k], tensors_[k])) passed->add(tensors_[k], natives_[k]);
+  }
+}
+
+void Recording::add_memory(const Tensor& t, nb::handle tensor) {
+  record_->memory.push_back(
+      Tensor::on_storage(t.storage(), t.dtype(), t.sizes(), t.strides(), t.storage_offset()));
+  memory_.append(tensor);
+}
+
 nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes) {
   nb::list outputs, written, inputs, required;
   std::unordered_set<const TensorImpl*> known;
@@ -167,6 +187,7 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes)
     if (!known.insert(t.impl()).second) return;
     record_->outputs.push_back(t);
     outputs.append(tensor);
+    add_memory(t, tensor);
   };
   auto add_written = [&](const Tensor& t, nb::object tensor) {
     if (!known.insert(t.impl()).second) return;
@@ -175,6 +196,7 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes)
     written.append(tensor);
   };
   for (const auto& [tensor, t] : given_) {
+    add_memory(t, tensor);
     convert.remember(Value(t), tensor);  // an argument that is returned stays the same Tensor
     if (!t.requires_grad() || is_input(t)) continue;
     if (is_recorded(t)) add_written(t, tensor);
@@ -191,6 +213,7 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes)
     return !inside.is_object();
   });
   for (size_t k = 0; k < natives_.size(); ++k) {
+    add_memory(natives_[k], tensors_[k]);
     inputs.append(tensors_[k]);
     autograd::Edge now = autograd::edge_of(natives_[k]);
     if (now.node.get() == record_->inputs[k].node.get()) continue;
@@ -218,7 +241,7 @@ nb::tuple Recording::finish(const Value& result, ToPython& convert, bool writes)
   if (!record_->outputs.empty()) {
     record = nb::cast(record_.release(), nb::rv_policy::take_ownership);
   }
-  return nb::make_tuple(record, inputs, outputs, written, required);
+  return nb::make_tuple(record, inputs, outputs, written, required, memory_);
 }
 
 }  // namespace scriptlang::python

@@ -16,10 +16,12 @@ namespace scriptlang::python {
 namespace nb = nanobind;
 
 // inputs: edges for the gradients of the Tensors that were passed to the call, or that objects
-// passed to it hold. outputs: the tensors that were computed from them.
+// passed to it hold. outputs: the tensors that were computed from them. memory: that of all Tensors
+// that Python has of the call; it may write to them later.
 struct Record {
   std::vector<autograd::Edge> inputs;
   std::vector<Tensor> outputs;
+  std::vector<Tensor> memory;
 
   // Computes the gradients of the inputs from those of the outputs (None for outputs without one).
   // wanted: for each input, whether its gradient is needed. creates: the gradients shall be
@@ -30,6 +32,10 @@ struct Record {
   // inputs are the given gradients with the indices `taken`, then the inputs of this Record; its
   // outputs are the entries of the list with the indices `given`.
   nb::tuple backward(nb::list gradients, nb::list wanted, bool creates);
+
+  // Notes that Python has written to some of `memory`, given by their numbers, since the call. If
+  // the graph has saved it, going backward raises.
+  void note_writes(nb::list numbers);
 };
 
 // Makes the Record of a call.
@@ -43,9 +49,13 @@ class Recording {
   // called before the run.
   void take(const ToNative& convert, const std::vector<Value>& values);
 
+  // Adds the Tensors of objects whose gradients are wanted to those that results may be views of.
+  void note(Passed* passed) const;
+
   // Makes the Record after the run. Returns (record or None, Tensors of the inputs, Tensors of the
   // outputs, those of them that were there before and were written, arguments that the program made
-  // require a gradient). writes: whether the run may have written to tensors in objects.
+  // require a gradient, Tensors of Record::memory). writes: whether the run may have written to
+  // tensors in objects.
   nb::tuple finish(const Value& result, ToPython& convert, bool writes);
 
  private:
@@ -53,6 +63,7 @@ class Recording {
   void find(const Value& value);
   void add_input(nb::object tensor, const Tensor& t);
   bool is_input(const Tensor& t) const { return inputs_.count(t.impl()) != 0; }
+  void add_memory(const Tensor& t, nb::handle tensor);
 
   std::unordered_map<PyObject*, bool> wanted_;  // -> is a leaf; by_memory_ keeps the Tensors alive
   std::vector<std::pair<nb::object, Tensor>> given_;
@@ -60,7 +71,8 @@ class Recording {
   std::unordered_multimap<const void*, Tensor> turned_;
   std::vector<nb::object> tensors_;
   std::vector<Tensor> natives_;
-  std::vector<Value> objects_;                    // the objects that were passed
+  std::vector<Value> objects_;  // the objects that were passed
+  nb::list memory_;
   std::unordered_set<const TensorImpl*> inputs_;  // those of natives_
   std::unique_ptr<Record> record_ = std::make_unique<Record>();
 };

@@ -253,6 +253,10 @@ def clear_grad(tensor: Tensor, to_none: bool) -> None:
 
 def detach_(self: Tensor) -> Tensor:
     """Detach the tensor from its graph in place."""
+    if mode.levels:
+        refuse_batches((self,))
+    if shown.get(id(self)) is self:
+        turned[id(self)] = self
     state = self._autograd
     if state is not None:
         if state.base is not None:

@@ -40,6 +40,8 @@ def requires_grad_(e: Evaluator, args: list[Any]) -> Any:
     tensor, flag = args
     if flag is not True and tensor.active or not is_known(flag):
         raise NotStraight("requires_grad_ takes a gradient away")
+    if flag and not tensor.active:
+        e.turned.append(tensor)
     tensor.active = tensor.active or flag
     return tensor
 

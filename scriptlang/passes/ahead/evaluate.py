@@ -78,6 +78,7 @@ class Evaluator:
         self.facts = Growing(graph)
         self.entries: list[Entry] = []
         self.outside: list[tuple[Tensor, Value]] = []
+        self.turned: list[Tensor] = []  # that the program makes require a gradient
         self.records = True
         self.inside = 0  # how many branches that stay surround the current node
         self.local: dict[int, Any] = {}  # containers made inside of these branches

@@ -363,13 +363,14 @@ class Guard(Reader):
     def parted(
         self, held: Sequence[Tensor], owned: Sequence[Value], tensors: Sequence[Value]
     ) -> tuple[list[Value], list[Value]]:
-        """Return (the tensors that the graph writes, the others)."""
-        writes = self.made.writes
-        if writes is None:
+        """Return (the tensors that the graph writes, or makes require a gradient; the others)."""
+        writes, turned = self.made.writes, self.made.turned
+        if writes is None and not turned:
             return [], []
         ids = {id(t) for t in self.made.joint.written_tensors()}
         written = [v for v, t in zip(owned, held) if id(t) in ids]
-        written += [self.leaves[i] for i in writes.arguments]
+        places = {*turned, *(writes.arguments if writes else ())}
+        written += [self.leaves[i] for i in sorted(places)]
         return written, [v for v in (*owned, *tensors) if v not in written]
 
     def listed(self, tensors: Sequence[Value]) -> Value:

@@ -68,7 +68,8 @@ class StepGraph(Straight):
         their addresses take longer to find."""
         if any(type(x) is not float and id(x._storage) in self.storages for x in leaves):
             return False
-        return self.writes is None or not self.writes.arguments or super().takes(leaves)
+        looks = self.turned or self.writes is not None and self.writes.arguments
+        return not looks or super().takes(leaves)
 
 
 class StepInside(Inside):

@@ -266,6 +266,10 @@ class Straight:
         leaves = enumerate(joint.leaves)
         arguments = [i for i, leaf in leaves if isinstance(leaf, V.Tensor) and leaf.writes]
         self.writes = Writes(arguments, held, written) if arguments or written else None
+        self.held_ids = set(map(id, held))
+        self.turned = [
+            i for i, leaf in enumerate(joint.leaves) if any(leaf is t for t in joint.turned)
+        ]
 
     def holds(self) -> bool:
         """Whether all objects still have the attributes that the graph was made for, and the
@@ -311,11 +315,16 @@ class Straight:
     @property
     def looks_at_arguments(self) -> bool:
         """Whether `takes` may refuse a call."""
-        return self.writes is not None
+        return self.writes is not None or bool(self.turned)
 
     def takes(self, leaves: Sequence[Any]) -> bool:
         """Whether a call with such arguments gives what the program would: what is written must
-        not be memory of another of them."""
+        not be memory of another of them, and a tensor that is made to require a gradient must not
+        be passed twice, or be one of an object."""
+        for i in self.turned:
+            x = leaves[i]
+            if id(x) in self.held_ids or any(x is y for k, y in enumerate(leaves) if k != i):
+                return False
         return self.writes is None or self.writes.are_apart(leaves)
 
     def run(self, leaves: Sequence[Any]) -> Any:
