@@ -116,9 +116,10 @@ def training_step(
     names = {**NAMES, "algorithm": type(optimizer).update, "loss_function": function}
     for child, group, trained in zip(made.optimizer.children(), optimizer.param_groups, groups):
         define_methods(child, update_text(optimizer, group, len(trained)), names)
-    inputs, targets = arguments_of(made.module.forward), None
+    inputs, targets = arguments_of(made.module.forward.schema.arguments[1:]), None
     if loss is not None:
-        targets = arguments_of(function or made.loss.forward)[1:]
+        taken = function.schema.arguments if function else made.loss.forward.schema.arguments[1:]
+        targets = arguments_of(taken)[1:]
     text = step_text(inputs, targets, groups, function is not None, limits)
     define_methods(made, text + rates_text(len(groups)), names)
     let_steps_be_straight(made._type.methods["step"], at_once)
@@ -245,9 +246,9 @@ def optimizer_of(step: ScriptModule) -> Optimizer:
 # Methods
 
 
-def arguments_of(function: ScriptFunction[..., Any]) -> list[Argument]:
+def arguments_of(taken: Sequence[Argument]) -> list[Argument]:
     """The arguments without a default."""
-    return [a for a in function.schema.arguments if a.name != "self" and not a.has_default]
+    return [a for a in taken if not a.has_default]
 
 
 def member(path: str) -> str:

@@ -315,6 +315,35 @@ def test_gradients_are_limited():
         np.testing.assert_allclose(p.detach().numpy(), q.detach().numpy(), 1e-5, 1e-6)
 
 
+class Named(nn.Module):
+    """A layer whose methods call the module something else."""
+
+    def __init__(this):
+        super().__init__()
+        this.layer = nn.Linear(6, 3)
+
+    def forward(this, x: sl.Tensor) -> sl.Tensor:
+        return this.layer(x)
+
+
+class Distance(nn.Module):
+    def forward(this, y: sl.Tensor, target: sl.Tensor) -> sl.Tensor:
+        return (y - target).abs().mean()
+
+
+def distance(self: sl.Tensor, target: sl.Tensor) -> sl.Tensor:
+    return (self - target).abs().mean()
+
+
+@pytest.mark.parametrize("loss", [Distance(), distance])
+def test_the_module_of_a_method_is_its_first_argument_whatever_its_name(loss):
+    module = Named()
+    step = optim.training_step(module, loss, optim.SGD(module.parameters(), lr=0.1))
+    x, target = sl.randn(4, 6), sl.zeros(4, 3)
+    seen = [step.step(x, target).item() for _ in range(3)]
+    assert seen[2] < seen[1] < seen[0]
+
+
 def test_a_program_cannot_hold_every_optimizer():
     made = model()
     with pytest.raises(TypeError, match="cannot hold LBFGS; it can hold ASGD, SGD"):
