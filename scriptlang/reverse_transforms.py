@@ -67,6 +67,7 @@ def grad_and_value(
             check_number(output)
             records = keeps and is_followed([output], leaves)
             found = iter(by_leaves([output], leaves, None, records))
+            aux = seen_outside(aux, leaves, keeps)
         structure = [args[k] for k in places]
         made = tuple(filled(part, found) for part in structure)
         value = output if records else plain(output)
@@ -138,6 +139,19 @@ def is_followed(outputs: list[Any], leaves: list[Any]) -> bool:
     return False
 
 
+def seen_outside(aux: list[Any], leaves: list[Any], keeps: bool) -> list[Any]:
+    """What a function gives besides its result, without the history that ends at the leaves alone.
+
+    keeps: whether what the transform gives may have a history."""
+
+    def part(tensor: Tensor) -> Tensor:
+        if not needs(tensor) or (keeps and is_followed([tensor], leaves)):
+            return tensor
+        return plain(tensor)
+
+    return [mapped(value, part) for value in aux]
+
+
 def by_leaves(
     outputs: list[Any], leaves: list[Any], given: list[Any] | None, records: bool
 ) -> list[Tensor]:
@@ -166,6 +180,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> tuple
         args, leaves = with_leaves(primals, list(range(len(primals))))
         output, aux = split_aux(func(*args), has_aux, VJP)
         check_outputs(output, VJP)
+        aux = seen_outside(aux, leaves, keeps)
     follows = is_followed(flat(output), leaves)
 
     def back(
@@ -216,6 +231,7 @@ def jacrev(
             check_real(flat(output), "jacrev", "outputs")
             records = keeps and is_followed(flat(output), leaves)
             rows = [jacobian(y, leaves, records, chunk_size) for y in flat(output)]
+            aux = seen_outside(aux, leaves, keeps)
         structure = [made[k] for k in places]
         return assembled(output, structure, isinstance(argnums, int), rows, aux)
 

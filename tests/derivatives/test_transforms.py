@@ -48,6 +48,36 @@ def test_what_is_computed_under_no_grad_is_constant_for_transforms_around():
         assert not value.requires_grad and not back(scriptlang.tensor(1.0))[0].requires_grad
 
 
+AUX = {
+    "grad": lambda f, x: func.grad(lambda x: (f(x)[0].sum(), f(x)[1]), has_aux=True)(x)[1],
+    "grad_and_value": lambda f, x: func.grad_and_value(
+        lambda x: (f(x)[0].sum(), f(x)[1]), has_aux=True
+    )(x)[1][1],
+    "vjp": lambda f, x: func.vjp(f, x, has_aux=True)[2],
+    "jacrev": lambda f, x: func.jacrev(f, has_aux=True)(x)[1],
+    "jvp": lambda f, x: func.jvp(f, (x,), (x,), has_aux=True)[2],
+    "jacfwd": lambda f, x: func.jacfwd(f, has_aux=True)(x)[1],
+}
+"""What transforms give besides their result, for f(x) -> (result, aux)."""
+
+
+@pytest.mark.parametrize("name", AUX)
+def test_what_is_given_besides_has_the_history_that_others_follow(name):
+    x, w = scriptlang.tensor([1.0, 2.0]), scriptlang.tensor([3.0, 4.0], requires_grad=True)
+    aux = AUX[name](lambda x: (x**3, [x * 2, {"of w": x * w, "x": x}, x > 1]), x)
+    assert not aux[0].requires_grad and not aux[1]["x"].requires_grad
+    assert aux[0].numpy().tolist() == [2.0, 4.0] and aux[2].tolist() == [False, True]
+    assert scriptlang.autograd.grad(aux[1]["of w"].sum(), w)[0].tolist() == [1.0, 2.0]
+    with scriptlang.no_grad():
+        assert not AUX[name](lambda x: (x**3, x * w), x).requires_grad
+
+    def outer(x):
+        return (AUX[name](lambda x: (x**3, x**2), x) * x).sum()
+
+    assert func.grad(outer)(x).tolist() == [3.0, 12.0]
+    assert func.jvp(outer, (x,), (x,))[1].item() == 27.0
+
+
 @pytest.mark.parametrize(
     ("call", "text"),
     [
