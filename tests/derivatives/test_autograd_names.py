@@ -209,8 +209,9 @@ def test_detaching_in_place_is_noticed_where_the_tensor_is_saved():
 def test_materialized_gradients_can_be_differentiated():
     x, a = leaf(0.5), leaf(1.0)
     first = grad(x * a, x, create_graph=True)
-    (second,) = grad(first, x, materialize_grads=True)
+    (second,) = grad(first, x, create_graph=True, materialize_grads=True)
     assert second.requires_grad and grad(second, x, materialize_grads=True)[0].item() == 0
+    assert not grad(first, x, materialize_grads=True)[0].requires_grad
 
 
 def test_lists_that_hold_slices_or_lists_are_keys_of_several_dimensions():

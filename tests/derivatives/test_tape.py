@@ -114,7 +114,19 @@ def unused_allowed(t):
 @program
 def unused_as_zeros(t):
     x, y = leaf(t, 1.0), leaf(t, 2.0)
-    return t.autograd.grad((x * 2).sum(), [x, y], materialize_grads=True)
+    found = t.autograd.grad((x * 2).sum(), [x, y], materialize_grads=True)
+    kept = t.autograd.grad((x * 2).sum(), [x, y], create_graph=True, materialize_grads=True)
+    return *found, [g.requires_grad for g in (*found, *kept)]
+
+
+@program
+def nodes_of_operators_on_numbers(t):
+    x, c = leaf(t, 1.0), t.tensor(2.0)
+    made = [x * 2, 2 * x, x + 2, x - 2, 2 - x, x / 2, 2 / x, x**2, x % 2, x * c, c * x]
+    made += [t.where(x > 0, x, 0.0), t.where(x > 0, 0.0, x), t.div(x, 2, rounding_mode="floor")]
+    made += [x.clone().mul_(2), x.clone().add_(1), x.clamp(0, 1), t.xlogy(x, 2.0)]
+    nodes = [y.grad_fn for y in made]
+    return [[n.name(), *(f and f.name() for f, _ in n.next_functions)] for n in nodes]
 
 
 @program

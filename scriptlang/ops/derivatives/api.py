@@ -128,18 +128,18 @@ def grad(
             if g is None:
                 raise RuntimeError(UNUSED.format(k))
     if materialize_grads:
-        made = [zeros(x) if g is None else g for x, g in zip(wanted, made)]
+        made = [zeros(x, create_graph) if g is None else g for x, g in zip(wanted, made)]
     return tuple(made)
 
 
-def zeros(x: Tensor) -> Tensor:
-    """The gradient of what nothing depends on; as in PyTorch, it can be differentiated again."""
+def zeros(x: Tensor, creates_graph: bool) -> Tensor:
+    """The gradient of what nothing depends on; with a graph it can be differentiated again."""
     if isinstance(x, GradientEdge):
         raise RuntimeError(
             "materialize_grads cannot be used when the given input is a GradientEdge"
         )
     made = functions.zeros_like(x.detach())
-    return required(made) if made.dtype.kind in "fc" else made
+    return required(made) if creates_graph and made.dtype.kind in "fc" else made
 
 
 def batched(of: Any, wanted: Any, given: Any, retain_graph: Any, create_graph: Any) -> list[Any]:

@@ -52,9 +52,13 @@ def is_known(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(is_known, value))
 
 
+TAKING_NUMBERS = frozenset({"aten::add", "aten::sub", "aten::mul", "aten::div", "aten::where"})
+"""Operators for whose overloads on a number PyTorch, called from Python, runs that on a tensor."""
+
 NUMBERS = {
     "clamp": 1,
     "clamp.Tensor": 0,
+    "div.Scalar_mode": 2,
     "div.Tensor_mode": 2,
     "embedding_bag.padding_idx": 0,
     "fmod.Tensor": 1,
@@ -157,6 +161,14 @@ class Plan:
             if o.kind in ("primitive", "composite") and not o.overload.startswith("Scalar")
         ]
         return known.index(op.overload) if op.overload in known else 0
+
+    @cached_property
+    def number_at(self) -> int | None:
+        """Where `next_functions` has an entry for a number, of which PyTorch makes a tensor."""
+        name = self.op.name.removesuffix("_")
+        if name not in TAKING_NUMBERS or not self.op.overload.startswith("Scalar"):
+            return None
+        return 0 if self.op.overload == "ScalarSelf" else 1
 
     @cached_property
     def node_class(self) -> type[RuleNode]:

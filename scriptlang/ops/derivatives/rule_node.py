@@ -200,6 +200,12 @@ class RuleNode(Node):
     def name(self) -> str:
         return self.plan.title
 
+    @property
+    def next_functions(self) -> tuple[tuple[Any, int], ...]:
+        found = super().next_functions
+        at = self.plan.number_at
+        return found if at is None else (*found[:at], (None, 0), *found[at:])
+
     def place(self) -> str:
         return "" if self.where is None else self.where()
 
