@@ -23,7 +23,7 @@ class Run {
   }
 
   std::vector<Tensor> go() {
-    for (const Tensor& input : request_.inputs) wanted_.push_back(input_edge(input));
+    for (size_t k = 0; k < request_.inputs.size(); ++k) wanted_.push_back(input_edge(k));
     wanted_.insert(wanted_.end(), request_.edges.begin(), request_.edges.end());
     std::vector<Edge> roots;
     for (const Tensor& output : request_.outputs) roots.push_back(edge_of(output));
@@ -47,20 +47,21 @@ class Run {
 
  private:
   // The edge of a tensor whose gradient is wanted, which may be a leaf or not.
-  Edge input_edge(const Tensor& t) const {
-    if (!t.requires_grad()) {
-      raise(ErrorKind::RuntimeError, "One of the differentiated Tensors does not require grad");
+  Edge input_edge(size_t k) const {
+    if (!request_.inputs[k].requires_grad()) {
+      raise(ErrorKind::RuntimeError, "element ", k, " of the input tensors does not require grad");
     }
-    return edge_of(t);
+    return edge_of(request_.inputs[k]);
   }
 
   Tensor root_gradient(size_t k) {
     const Tensor& output = request_.outputs[k];
     if (k < request_.grad_outputs.size() && request_.grad_outputs[k].defined()) {
       const Tensor& grad = request_.grad_outputs[k];
-      if (grad.sizes() != output.sizes()) {
-        raise(ErrorKind::RuntimeError, "Mismatch in shape: grad_output[", k, "] has a shape of ",
-              shape_text(grad), " and output[", k, "] has a shape of ", shape_text(output), ".");
+      if (!expands_to(output.sizes(), grad.sizes())) {
+        raise(ErrorKind::RuntimeError, "invalid gradient at index ", k, " - got ",
+              to_string(grad.sizes()), " but expected shape compatible with ",
+              to_string(output.sizes()));
       }
       if (is_complex(grad.dtype()) != is_complex(output.dtype())) {
         raise(ErrorKind::RuntimeError,
@@ -82,8 +83,14 @@ class Run {
     return call(ctx_, "aten::ones_like", {output, Value(), Value(), Value(), Value(), Value()});
   }
 
-  static std::string shape_text(const Tensor& t) {
-    return concat("torch.Size(", to_string(t.sizes()), ")");
+  // Whether a tensor of some size can be expanded to another one; its gradient is a sum then.
+  static bool expands_to(IntSpan size, IntSpan larger) {
+    if (size.size > larger.size) return false;
+    for (size_t k = 1; k <= size.size; ++k) {
+      const int64_t n = size[size.size - k];
+      if (n != 1 && n != larger[larger.size - k]) return false;
+    }
+    return true;
   }
 
   // Finds all nodes reachable from the roots and sorts them into the order of visits.
@@ -229,9 +236,9 @@ std::vector<Tensor> go_backward(Context& ctx, Request request) {
   std::vector<Tensor> found = Run(inner, request).go();
   for (size_t k = 0; k < found.size() && !request.allows_unused; ++k) {
     if (!found[k].defined()) {
-      raise(ErrorKind::RuntimeError, "The differentiated Tensor at index ", k,
-            " appears to not have been used in the graph. Set allow_unused=True if this is the "
-            "desired behavior.");
+      raise(ErrorKind::RuntimeError, "element ", k,
+            "of the differentiated Tensors appears to not have been used in the graph. Set "
+            "allow_unused=True if this is the desired behavior.");  // as PyTorch spells it
     }
   }
   return found;

@@ -171,7 +171,8 @@ void require_grad(const Tensor& t, bool requires_grad, bool watched) {
   }
 #endif
   if (requires_grad && !is_differentiable(t.dtype())) {
-    raise(ErrorKind::RuntimeError, "only Tensors of floating point dtype can require gradients");
+    raise(ErrorKind::RuntimeError,
+          "Only Tensors of floating point and complex dtype can require gradients");
   }
   if (!requires_grad && !is_leaf(t)) {
     raise(

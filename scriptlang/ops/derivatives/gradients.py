@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 from ...tensors import Tensor
+from ..calling import functions
 from ..table import declare, describe, primitive
 from . import api, members
-from .state import count_write, is_leaf, version_of
+from .state import count_write, is_leaf, needs, version_of
 
 describe(
     "detach. detach_. data. _version. is_leaf. output_nr. retains_grad. retain_grad. set_data. "
@@ -46,6 +47,8 @@ declare(
 
 @primitive("aten::requires_grad_(Tensor(a!) self, bool requires_grad=True) -> Tensor(a!)")
 def requires_grad_(self: Any, requires_grad: Any) -> Any:
+    if requires_grad and self.dtype.kind not in "fc":
+        raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
     return members.require(self, requires_grad)
 
 
@@ -74,10 +77,51 @@ def grad(
 ) -> Any:
     if not inputs:
         raise RuntimeError("grad requires non-empty inputs.")
-    found = api.grad(
-        outputs, inputs, grad_outputs or None, retain_graph, create_graph, allow_unused=allow_unused
-    )
+    given = reduced(outputs, grad_outputs)
+    if all(map(needs, outputs)):  # else the error is about them
+        for k, x in enumerate(inputs):
+            if not needs(x):
+                raise RuntimeError(f"element {k} of the input tensors does not require grad")
+    found = api.grad(outputs, inputs, given, retain_graph, create_graph, allow_unused=True)
+    for k, g in enumerate(found):
+        if g is None and not allow_unused:
+            raise RuntimeError(UNUSED.format(k))
     return list(found)
+
+
+UNUSED = (
+    "element {}of the differentiated Tensors appears to not have been used in the graph. Set "
+    "allow_unused=True if this is the desired behavior."
+)
+"""An error that PyTorch words otherwise in programs than in Python, as it does others here."""
+
+
+def reduced(outputs: list[Tensor], given: list[Tensor | None] | None) -> Any:
+    """The gradients of outputs in their shapes: larger ones are summed, as those of broadcast
+    tensors.  Raises RuntimeError."""
+    if not given:
+        return None
+    if len(given) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(given)} gradients")
+    made: list[Tensor | None] = []
+    for k, (output, grad) in enumerate(zip(outputs, given)):
+        if grad is None or not needs(output):
+            made.append(grad)
+            continue
+        size, larger = list(output._size), list(grad._size)
+        if not expands_to(size, larger):
+            raise RuntimeError(
+                f"invalid gradient at index {k} - got {larger} but expected shape compatible with "
+                f"{size}"
+            )
+        made.append(grad if size == larger else functions.sum_to_size(grad, size))
+    return made
+
+
+def expands_to(size: list[int], larger: list[int]) -> bool:
+    """Whether a tensor of this size can be expanded to a larger one."""
+    pairs = zip(reversed(size), reversed(larger))
+    return len(size) <= len(larger) and all(n in (1, m) for n, m in pairs)
 
 
 @primitive(
@@ -86,7 +130,7 @@ def grad(
     effect="ordered",
 )
 def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> None:
-    api.backward([self], [gradient], retain_graph, create_graph)
+    api.backward([self], reduced([self], [gradient]), retain_graph, create_graph)
 
 
 @primitive(
@@ -95,7 +139,7 @@ def backward(self: Any, gradient: Any, retain_graph: Any, create_graph: Any) -> 
     effect="ordered",
 )
 def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_graph: Any) -> None:
-    api.backward(tensors, grad_tensors, retain_graph, create_graph)
+    api.backward(tensors, reduced(tensors, grad_tensors), retain_graph, create_graph)
 
 
 @primitive(
@@ -106,7 +150,8 @@ def backward_of_list(tensors: Any, grad_tensors: Any, retain_graph: Any, create_
 def backward_to(
     self: Any, inputs: Any, gradient: Any, retain_graph: Any, create_graph: Any
 ) -> None:
-    api.backward([self], [gradient], retain_graph, create_graph, inputs=inputs or None)
+    given = reduced([self], [gradient])
+    api.backward([self], given, retain_graph, create_graph, inputs=inputs or None)
 
 
 @primitive("scriptlang::note_writes(Tensor[] written) -> ()", effect="ordered")

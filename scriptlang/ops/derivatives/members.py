@@ -203,6 +203,8 @@ def requires_grad_(self: Tensor, requires_grad: bool = True) -> Tensor:
             "transforms (e.g. grad, vjp, jacrev, jacfwd, hessian) or call requires_grad_() outside "
             "of a function being transformed instead."
         )
+    if requires_grad and self.dtype.kind not in "fc":  # not the words that the attribute has
+        raise RuntimeError("only Tensors of floating point dtype can require gradients")
     return require(self, requires_grad)
 
 
@@ -218,7 +220,7 @@ def require(self: Tensor, requires_grad: bool = True) -> Tensor:
             "Setting requires_grad=True on inference tensor outside InferenceMode is not allowed."
         )
     if requires_grad and self.dtype.kind not in "fc":
-        raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
     if node_of(self) is not None:
         if not requires_grad:
             raise RuntimeError(

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ... import types as T
 from ...ops import table
 from . import writes
-from .backward import differentiate
+from .backward import differentiate, raise_if
 from .values import NotStraight, Tensor, Unknown, is_known
 
 if TYPE_CHECKING:
@@ -129,7 +129,39 @@ def grad(e: Evaluator, args: list[Any]) -> Any:
         raise NotStraight("the gradients that are given are not known")
     if not all(isinstance(t, Tensor) and t.active for t in (*outputs, *inputs)):
         raise NotStraight("a gradient is asked for of what requires none")
+    if given and len(given) != len(outputs):
+        raise NotStraight(f"{len(given)} gradients are given for {len(outputs)} tensors")
+    for k, (output, gradient) in enumerate(zip(outputs, given or ())):
+        if isinstance(gradient, Tensor):
+            check_given(e, k, output, gradient)
+        elif gradient is not None:
+            raise NotStraight("the gradients that are given are not known")
     found = differentiate(e, outputs, inputs, given or [None] * len(outputs), creates)
     if None in found and allows_unused is not True:
         raise NotStraight("a gradient is asked for of what was not used")
     return found
+
+
+LIKE = frozenset({"aten::ones_like", "aten::zeros_like", "aten::rand_like", "aten::randn_like"})
+
+
+def check_given(e: Evaluator, k: int, output: Tensor, gradient: Tensor) -> None:
+    """Raise NotStraight if a given gradient is not of the shape and type of what it is for; where
+    only a run knows the shape, insert a check."""
+    of, given = e.value(output), e.value(gradient)
+    if not given.is_parameter and given.node.kind in LIKE and given.node.inputs[0] is of:
+        kind = given.node.argument("dtype")
+        if kind.is_constant and kind.constant is None:
+            return
+    wanted, found = e.facts.tensor(of), e.facts.tensor(given)
+    if None not in (wanted.dtype, found.dtype) and wanted.dtype is not found.dtype:
+        raise NotStraight(f"the gradient that is given for tensor {k} has another type")
+    if wanted.shape is not None and wanted.shape == found.shape:
+        return
+    ranks = {fact.rank for fact in (wanted, found) if isinstance(fact.rank, int) and fact.rank >= 0}
+    if wanted.is_exact and found.is_exact or len(ranks) > 1:
+        raise NotStraight(f"the gradient that is given for tensor {k} has another shape")
+    sizes = [e.run("aten::size", t) for t in (output, gradient)]
+    different = e.run("aten::ne.int_list", *sizes)
+    if isinstance(different, Unknown):
+        raise_if(e, different, f"invalid gradient at index {k} - its shape is another one")

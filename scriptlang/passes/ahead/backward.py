@@ -103,11 +103,7 @@ class Backward:
         number = e.run("aten::numel", output)
         if not isinstance(number, Unknown):
             raise NotStraight("what is differentiated is not one number")
-        node = e.insert("prim::If", [e.run("aten::ne.int", number, 1).value], [])
-        with e.graph.at(node.add_block()):
-            text = e.constant(NOT_SINGLE, T.STR)
-            e.insert("prim::RaiseException", [text, e.constant("builtins.RuntimeError", T.STR)], [])
-        node.add_block()
+        raise_if(e, e.run("aten::ne.int", number, 1), NOT_SINGLE)
 
     def add(self, value: Value, grad: Tensor) -> None:
         known = self.grads.get(value)
@@ -217,6 +213,15 @@ class Backward:
                 grad = e.run("aten::real", grad)
             return e.run("aten::to.dtype", grad, want.dtype.code)
         return e.run("aten::type_as", grad, argument)
+
+
+def raise_if(e: Evaluator, condition: Unknown, text: str) -> None:
+    """Insert a RuntimeError for runs in which a condition holds."""
+    node = e.insert("prim::If", [condition.value], [])
+    with e.graph.at(node.add_block()):
+        error = e.constant("builtins.RuntimeError", T.STR)
+        e.insert("prim::RaiseException", [e.constant(text, T.STR), error], [])
+    node.add_block()
 
 
 NOT_SINGLE = "grad can be implicitly created only for scalar outputs"
