@@ -90,6 +90,10 @@ class Snapshot:
             self.known.update({id(o): (o, slots) for o, slots in zip(native, read)})
         return self.known[id(obj)][1]
 
+    def get(self, obj: ScriptObject, name: str) -> Any:
+        """The value of an attribute. Raises AttributeError if there is none with that name."""
+        return self.slots(obj)[obj._slot(name)]
+
 
 def objects_in(value: Any) -> list[ScriptObject]:
     """The objects inside a value, including itself, outer ones first."""

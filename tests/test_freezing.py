@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Dict, List, Optional, Tuple
+
 import pytest
 from scriptlang.interpreter import engine as engines
 
@@ -128,3 +130,80 @@ def test_optimize_for_inference_freezes_what_is_not():
     frozen = torch.optimize_for_inference(module, ["other"])
     assert list(frozen._type.methods) == ["forward", "other"] and attributes(frozen) == []
     assert torch.optimize_for_inference(frozen) is frozen
+
+
+@torch.jit.script
+class Kept:
+    def __init__(self):
+        self.items: List[int] = [1]
+
+
+class Lists(nn.Module):
+    items: List[int]
+    nested: List[List[int]]
+    pair: Tuple[List[int], int]
+    maybe: Optional[List[int]]
+    named: Dict[str, List[int]]
+    kept: Kept
+    many: List[Kept]
+
+    def __init__(self):
+        super().__init__()
+        self.items = [1]
+        self.nested = [[1], [2]]
+        self.pair = ([1], 2)
+        self.maybe = [1]
+        self.named = {"a": [1]}
+        self.kept = Kept()
+        self.many = [Kept()]
+        self.tensors = [torch.ones(1)]
+        self.linked = [0]
+
+    def forward(self, k: int) -> List[int]:
+        self.items.append(k)
+        self.nested[1].append(k)
+        self.pair[0][0] += k
+        maybe = self.maybe
+        if maybe is not None:
+            maybe.append(k)
+        self.kept.items.append(k)
+        self.tensors.append(torch.ones(1) * k)
+        total = [int(t.item()) for t in self.tensors]
+        size = 0 if maybe is None else len(maybe)
+        return self.items + self.nested[1] + [self.pair[0][0], size] + self.kept.items + total
+
+
+class Linked(Lists):
+    """Lists that are reached in two ways, of which one is followed."""
+
+    def forward(self, k: int) -> List[int]:
+        self.named["a"].append(k)
+        self.many[0].items.append(k)
+        return [len(self.items), len(self.kept.items), len(self.linked)]
+
+    @torch.jit.export
+    def link(self) -> None:
+        self.named["a"] = self.items
+        self.many[0] = self.kept
+        self.linked = self.items
+
+
+@pytest.mark.parametrize("make", (torch.freeze, torch.optimize))
+@pytest.mark.parametrize("name", ENGINES)
+def test_lists_that_a_method_changes_stay(make, name):
+    """The native engine makes new lists of those of an object at each read."""
+    module, plain = (torch.jit.script(Lists().eval(), engine=name) for _ in range(2))
+    assert module(5) == plain(5)  # from here on, the engine has the lists
+    frozen = make(module)
+    for k in (2, 3):
+        assert frozen(k) == plain(k)
+
+
+@pytest.mark.parametrize("make", (torch.freeze, torch.optimize))
+@pytest.mark.parametrize("name", ENGINES)
+def test_lists_that_are_reached_in_two_ways_stay(make, name):
+    module = torch.jit.script(Linked().eval(), engine=name)
+    module.link()
+    assert module(1) == [2, 2, 2]
+    frozen = make(module)
+    assert [frozen(2), frozen(2)] == [[3, 3, 3], [4, 4, 4]]

@@ -8,7 +8,8 @@ attributes that these still need. Those are attributes that a method sets, write
 gradient of, and those whose values cannot be constants (dicts, lists that are returned, objects
 that are used as values). `training` is folded as it is, so a module should be put into eval mode
 first. Tensors are shared with the module, not copied. Arguments of calls are assumed not to share
-memory with attributes.
+memory with attributes. All attributes are read once, at one moment (`Snapshot`): what the native
+engine has becomes new lists at each read, which would hide that two attributes share one.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 from .. import types as T
 from ..ir import Function, Graph, Node, Value
-from ..objects import Device, EnumValue, ScriptObject
+from ..objects import Device, EnumValue, ScriptObject, Snapshot, walk
 from ..records import replace
 from ..tensors import Tensor
 from . import pipeline, take_numbers
@@ -46,6 +47,7 @@ def freeze(
     names may be dotted. Raises KeyError for a name that the module does not have, and RuntimeError
     for a module that returns itself.
     """
+    known = Snapshot()
     kept = [find_attribute(module, path) for path in preserved]
     entries = [find_method(module, path) for path in methods]
     graphs = [function.graph.copy() for _, function in entries]
@@ -54,33 +56,34 @@ def freeze(
     roots = [
         root
         for graph, (obj, _) in zip(graphs, entries)
-        for root in with_forks(graph, {graph.inputs[0]: obj})
+        for root in with_forks(graph, {graph.inputs[0]: obj}, known)
     ]
-    fold(roots, kept)
+    fold(roots, known, kept)
     for graph, _ in roots:
         take_numbers.run(graph)
         pipeline.optimize(graph)
     if any(v is graph.inputs[0] for graph in graphs for v in graph.outputs):
         raise RuntimeError("attempted to freeze a module that return itself")
-    return assemble(module, entries, graphs, roots, kept)
+    return assemble(module, entries, graphs, roots, kept, known)
 
 
 Root = tuple[Graph, dict[Value, ScriptObject]]
 """A graph, and which objects some of its inputs are."""
 
 
-def with_forks(graph: Graph, objects: dict[Value, ScriptObject]) -> Iterator[Root]:
+def with_forks(
+    graph: Graph, objects: dict[Value, ScriptObject], attributes: Snapshot
+) -> Iterator[Root]:
     """The graph and copies of the bodies of its forks; the copies replace the originals."""
     yield graph, objects
-    known = objects_known(graph, objects)
+    known = objects_known(graph, objects, attributes)
     for node in graph.walk():
         body = node.attributes.get("Subgraph")
         if isinstance(body, Graph):
             body = node.attributes["Subgraph"] = body.copy()
             pipeline.optimize(body)
-            yield from with_forks(
-                body, {inner: known[v] for inner, v in zip(body.inputs, node.inputs) if v in known}
-            )
+            passed = {inner: known[v] for inner, v in zip(body.inputs, node.inputs) if v in known}
+            yield from with_forks(body, passed, attributes)
 
 
 def find_method(module: ScriptObject, path: str) -> tuple[ScriptObject, Function]:
@@ -108,7 +111,7 @@ def _owner(module: ScriptObject, path: str) -> tuple[ScriptObject, str]:
     return module, name
 
 
-def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bool:
+def fold(roots: list[Root], known: Snapshot, kept: Iterable[tuple[ScriptObject, str]]) -> bool:
     """Replace reads of attributes in the graphs by constants, in place."""
     set_names = {
         n.attributes["name"]
@@ -116,13 +119,14 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bo
         for n in graph.walk_all()
         if n.kind == "prim::SetAttr"
     }
-    readings = [Reading(graph, objects, set_names) for graph, objects in roots]
-    stays = stay(kept)
+    hidden = hidden_in(known, [obj for _, objects in roots for obj in objects.values()], set_names)
+    readings = [Reading(graph, objects, set_names, known, hidden) for graph, objects in roots]
+    stays = stay(kept, known)
     changed = False
     for reading in readings:
         for node in reading.objects_read():
             obj, name = reading.objects[node.inputs[0]], node.attributes["name"]
-            value = obj.get(name)
+            value = known.get(obj, name)
             if (
                 name not in set_names
                 and (id(obj), name) not in stays
@@ -132,13 +136,32 @@ def fold(roots: list[Root], kept: Iterable[tuple[ScriptObject, str]] = ()) -> bo
     return changed
 
 
-def stay(kept: Iterable[tuple[ScriptObject, str]]) -> set[tuple[int, str]]:
+def hidden_in(known: Snapshot, roots: Iterable[ScriptObject], set_names: set[str]) -> set[int]:
+    """The memory of attributes that may be reached in ways that are not followed: in containers
+    that are not folded (through dicts, and objects in lists), or in attributes that change."""
+    unfolded = [
+        value
+        for obj in walk(*roots, slots_of=known.slots)
+        if isinstance(obj, ScriptObject)
+        for a, value in zip(obj.type.attributes, known.slots(obj))
+        if a.name in set_names or not (isinstance(value, ScriptObject) or is_foldable(value))
+    ]
+    inside = walk(*unfolded, slots_of=known.slots)
+    return {memory_of(v) for v in inside if not isinstance(v, SCALARS)}
+
+
+def memory_of(value: Any) -> int:
+    """The identity of a value's memory; tensors that share a storage share it."""
+    return id(value._storage) if isinstance(value, Tensor) else id(value)
+
+
+def stay(kept: Iterable[tuple[ScriptObject, str]], known: Snapshot) -> set[tuple[int, str]]:
     """The attributes that are not folded: preserved ones, and all inside preserved objects."""
     found: set[tuple[int, str]] = set()
     pending = list(kept)
     while pending:
         obj, name = pending.pop()
-        value = obj.get(name)
+        value = known.get(obj, name)
         if (id(obj), name) not in found:
             found.add((id(obj), name))
             if isinstance(value, ScriptObject):
@@ -150,15 +173,21 @@ class Reading(AliasAnalysis):
     """The alias analysis of a graph that also knows which objects its values are.
 
     objects: value -> the object that it always is. set_names: names of attributes that may change.
-    places: the location of each attribute's value, by the identity of its memory; attributes that
-    share a tensor's storage share a location.
+    attributes: the values of attributes. hidden: see `hidden_in`. places: the location of each
+    attribute's value, by the identity of its memory; attributes that share a tensor's storage share
+    a location.
     """
 
     def __init__(
-        self, graph: Graph, objects: dict[Value, ScriptObject], set_names: set[str]
+        self,
+        graph: Graph,
+        objects: dict[Value, ScriptObject],
+        set_names: set[str],
+        attributes: Snapshot,
+        hidden: set[int],
     ) -> None:
         self.objects: dict[Value, ScriptObject] = dict(objects)
-        self.set_names = set_names
+        self.set_names, self.attributes, self.hidden = set_names, attributes, hidden
         self.places: dict[int, Locations] = {}
         self.hands_objects_on = any(
             is_opaque(n)
@@ -184,7 +213,7 @@ class Reading(AliasAnalysis):
         if owner is None or node.attributes["name"] in self.set_names:
             super()._constrain(node)
             return
-        value = owner.get(node.attributes["name"])
+        value = self.attributes.get(owner, node.attributes["name"])
         if isinstance(value, ScriptObject):
             self.objects[node.output] = value
             super()._constrain(node)
@@ -193,8 +222,10 @@ class Reading(AliasAnalysis):
 
     def place(self, value: Any) -> Locations:
         """The location of an attribute's value; values that share memory share one."""
-        key = id(value._storage) if isinstance(value, Tensor) else id(value)
-        if key not in self.places:
+        key = memory_of(value)
+        if key in self.hidden:
+            self.places[key] = self.all_opaque
+        elif key not in self.places:
             self.places[key] = place = self.new(PLACES.get(type(value), "other"))
             if is_foldable(value) and isinstance(value, (list, tuple)):
                 held = {self.place(part) for part in value if not isinstance(part, SCALARS)}
@@ -211,7 +242,7 @@ class Reading(AliasAnalysis):
             and any(self.writes_to(part) for part in value if not isinstance(part, SCALARS))
         ):
             return True
-        place = self.places.get(id(value._storage) if isinstance(value, Tensor) else id(value), 0)
+        place = self.places.get(memory_of(value), 0)
         return bool(self.seen(place) & self.written)
 
     def differentiates_by(self, value: Any) -> bool:
@@ -221,17 +252,17 @@ class Reading(AliasAnalysis):
         wanted = [v for v in tensors if isinstance(v, Tensor) and v.requires_grad]
         if self.asks_for_all and wanted:
             return True
-        places = (self.places.get(id(v._storage), 0) for v in wanted)
+        places = (self.places.get(memory_of(v), 0) for v in wanted)
         return any(self.seen(place) & self.asked for place in places)
 
     def replace(self, node: Node, value: Any) -> bool:
         """Replace a node that reads an attribute by a constant, if its value can be one."""
-        if (
-            not is_foldable(value)
-            or isinstance(value, list)
-            and (self.of(node.output) & (self.outside | self.returned))
-        ):
+        if not is_foldable(value):
             return False
+        if any(isinstance(part, list) for part in walk(value)):
+            lists = self.reach(self.of(node.output)) & self.by_kind["list"]
+            if lists & (self.outside | self.returned):
+                return False
         with node.graph.at(node):
             new = constant_of(value, node.output.type, node)
         new.name = node.output.name
@@ -270,6 +301,7 @@ def assemble(
     graphs: list[Graph],
     roots: list[Root],
     kept: list[tuple[ScriptObject, str]],
+    known: Snapshot,
 ) -> ScriptObject:
     """A module of a new class with the graphs as methods and the attributes they still read."""
     inner = [
@@ -278,7 +310,7 @@ def assemble(
         for a in parent.type.attributes
         if any(obj is parent.get(a.name) for obj, _ in (*entries, *kept))
     ]
-    shrinking = Shrinking(roots)
+    shrinking = Shrinking(roots, known)
     for obj, name in kept:
         shrinking.keep(obj, name)
     for obj, name in inner:

@@ -7,20 +7,23 @@ makes new objects of new classes with only those. The values of the graphs get t
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Any
 
 from .. import types as T
 from ..ir import Graph, Value
-from ..objects import ScriptObject
+from ..objects import ScriptObject, Snapshot, walk
 
 ACCESSES = ("prim::GetAttr", "prim::SetAttr")
 
 
-def objects_known(graph: Graph, objects: dict[Value, ScriptObject]) -> dict[Value, ScriptObject]:
+def objects_known(
+    graph: Graph, objects: dict[Value, ScriptObject], attributes: Snapshot
+) -> dict[Value, ScriptObject]:
     """The values that are always the same object, with that object."""
     known = dict(objects)
     for node in graph.walk():
         owner = known.get(node.inputs[0]) if node.kind == "prim::GetAttr" else None
-        held = owner.get(node.attributes["name"]) if owner is not None else None
+        held = None if owner is None else attributes.get(owner, node.attributes["name"])
         if isinstance(held, ScriptObject):
             known[node.output] = held
     return known
@@ -30,10 +33,13 @@ class Shrinking:
     """Which parts of objects graphs use.
 
     used: id of an object -> the names of attributes that stay. whole: ids of objects that stay as
-    they are, since they are used as values.
+    they are, since they are used as values. attributes: the values of attributes.
     """
 
-    def __init__(self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]]) -> None:
+    def __init__(
+        self, roots: Iterable[tuple[Graph, dict[Value, ScriptObject]]], attributes: Snapshot
+    ) -> None:
+        self.attributes = attributes
         self.objects: dict[Value, ScriptObject] = {}
         self.used: dict[int, set[str]] = {}
         self.whole: set[int] = set()
@@ -45,8 +51,7 @@ class Shrinking:
     def keep(self, obj: ScriptObject, name: str) -> None:
         """Keep an attribute and everything inside it."""
         self.used.setdefault(id(obj), set()).add(name)
-        if isinstance(obj.get(name), ScriptObject):
-            self._all_of(obj.get(name))
+        self._all_inside(self.attributes.get(obj, name))
 
     def _follow(self, v: Value, obj: ScriptObject) -> None:
         """Note the uses of a value that is always the object `obj`."""
@@ -59,7 +64,7 @@ class Shrinking:
                 self._all_of(obj)
                 continue
             used.add(node.attributes["name"])
-            held = obj.get(node.attributes["name"])
+            held = self.attributes.get(obj, node.attributes["name"])
             if node.kind == "prim::SetAttr" and isinstance(held, ScriptObject):
                 self._all_of(held)
             elif node.kind == "prim::GetAttr" and isinstance(held, ScriptObject):
@@ -67,14 +72,18 @@ class Shrinking:
                     self._follow(node.output, held)
                 else:
                     self._all_of(held)
+            elif isinstance(held, (list, dict, tuple)):
+                self._all_inside(held)
+
+    def _all_inside(self, value: Any) -> None:
+        """Keep the objects in a container, and what they hold, as they are."""
+        for part in walk(value, slots_of=self.attributes.slots):
+            if isinstance(part, ScriptObject):
+                self.whole.add(id(part))
 
     def _all_of(self, obj: ScriptObject) -> None:
-        if id(obj) in self.whole:
-            return
-        self.whole.add(id(obj))
-        for value in obj.slots:
-            if isinstance(value, ScriptObject):
-                self._all_of(value)
+        if id(obj) not in self.whole:
+            self._all_inside(obj)
 
     def object(self, obj: ScriptObject) -> ScriptObject:
         """The object that replaces `obj`."""
@@ -91,7 +100,7 @@ class Shrinking:
         for a in old.attributes:
             if a.name not in used:
                 continue
-            value = obj.get(a.name)
+            value = self.attributes.get(obj, a.name)
             shrunk = self.object(value) if isinstance(value, ScriptObject) else value
             made.add_attribute(
                 a.name,
