@@ -226,6 +226,31 @@ TEST(operators_with_a_body_in_the_language) {
            1);
 }
 
+TEST(objects_are_sorted_by_their_method) {
+  const char* box =
+      "class Box:\n"
+      "  __parameters__ = []\n"
+      "  __buffers__ = []\n"
+      "  key : int\n"
+      "  def __init__(self: __torch__.Box, key: int) -> NoneType:\n"
+      "    self.key = key\n"
+      "    return None\n"
+      "  def __lt__(self: __torch__.Box, other: __torch__.Box) -> bool:\n"
+      "    return torch.lt(self.key, other.key)\n";
+  const char* body =
+      "boxes = annotate(List[Tuple[__torch__.Box, int]], [])\n"
+      "for i in range(20):\n"
+      "  box = __torch__.Box.__new__(__torch__.Box)\n"
+      "  _0 = (box).__init__(torch.remainder(torch.mul(i, 7), 5), )\n"
+      "  _1 = torch.append(boxes, (box, i))\n"
+      "torch.sort(boxes, reverse)\n"
+      "a, b = boxes[0]\n"
+      "return torch.add(torch.mul(a.key, 100), b)";
+  auto module = module_of(method(", reverse: bool) -> int", body) + box);
+  CHECK_EQ(call(*module, "f", {Value(false)}).as_int(), 0);
+  CHECK_EQ(call(*module, "f", {Value(true)}).as_int(), 402);
+}
+
 TEST(old_files_mean_what_they_meant) {
   const char* body =
       "x = torch.full([3], 7, dtype=4)\n"

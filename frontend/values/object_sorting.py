@@ -18,7 +18,7 @@ from scriptlang.ir import Function
 from scriptlang.source import Source, Span
 
 from ..whole import whole
-from .sugared import BuiltinOperator, FunctionValue
+from .sugared import FunctionValue
 
 _TEXT = """
 def sort_objects(xs: List[C], reverse: bool = False) -> None:
@@ -190,9 +190,7 @@ class _Names:
         if head != "less":
             return None
         type = self.sorted_type.elements[int(index)] if index else self.sorted_type
-        if not any(_classes(type)):
-            return BuiltinOperator("aten::lt")
-        return FunctionValue(_function("less", type, next(_classes(type))))
+        return FunctionValue(_function("less", type, next(_classes(type), self.cls)))
 
     def type(self, expr: ast.expr, span: Span) -> T.Type:
         return type_text.parse_annotation(

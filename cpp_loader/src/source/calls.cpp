@@ -295,6 +295,10 @@ Meaning Emitter::finish_operator(const Match& match, std::vector<Operand> operan
     return made;
   };
   Routine* body = signature.needs_body ? session_.body_of(signature) : signature.body;
+  if (!match.slots.empty() && match.slots[0].source >= 0) {
+    T first = operands[size_t(match.slots[0].source)].type;
+    if (Routine* sorts = session_.sorting(signature.name, first)) body = sorts;
+  }
   if (body) {
     materialise(match, std::move(operands), true);
     code_.emit(Opcode::CALL, code_.callee(session_.function_of(body)));

@@ -233,7 +233,10 @@ Routine* Compiler::body_of(const Signature& signature) { return body_named(body_
 
 Routine* Compiler::helper(const SourceFile& file, std::string_view name) {
   if (&file == derivatives_) return library_function(derivatives_, std::string(name));
-  return &file == bodies_ ? body_named(std::string(name)) : nullptr;
+  if (&file == bodies_) return body_named(std::string(name));
+  auto sorts = sorting_files_.find(&file);
+  if (sorts == sorting_files_.end()) return nullptr;
+  return comparison(sorts->second, std::string(name));
 }
 
 const Candidates& Compiler::candidates(const std::string& name) {
@@ -260,7 +263,8 @@ Routine* Compiler::former(const Signature& signature) {
 
 void Compiler::compile(Routine* routine) {
   Function& f = *routine->function;
-  in_body_ = routine->file == bodies_ || routine->file == derivatives_;
+  in_body_ = routine->file == bodies_ || routine->file == derivatives_ ||
+             sorting_files_.count(routine->file) != 0;
   try {
     Emitter(this, *routine, &f).run();
     return;

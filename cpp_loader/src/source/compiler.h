@@ -6,6 +6,7 @@
 // is refused keeps the reason (Function::refusal), and so do its callers; the other functions run.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -55,6 +56,8 @@ class Compiler final : private Session {
   Routine* body_of(const Signature& signature) override;
   const Candidates& candidates(const std::string& name) override;
   Routine* helper(const SourceFile& file, std::string_view name) override;
+  Routine* sorting(const std::string& name, T list) override;
+  Routine* comparison(SourceFile* file, const std::string& name);
   void makes(Declared* declared) override;
   Declarations& declarations() override { return declarations_; }
 
@@ -75,7 +78,10 @@ class Compiler final : private Session {
   Overloads overloads_;
   SourceFile *bodies_ = nullptr, *derivatives_ = nullptr;  // bodies.txt and derivatives.txt
   std::unordered_map<std::string, Routine*> body_routines_;
-  std::unordered_map<std::string, Candidates> former_;  // by operator, for files of this version
+  std::unordered_map<std::string, Candidates> former_;     // by operator, for files of this version
+  std::map<std::pair<std::string, T>, Routine*> sorting_;  // by operator and type of element
+  std::map<std::pair<SourceFile*, std::string>, Routine*> comparisons_;
+  std::unordered_map<const SourceFile*, SourceFile*> sorting_files_;  // -> the same
   std::vector<std::unique_ptr<Function>> functions_;
   std::vector<Routine*> queue_;
   std::unordered_set<const Declared*> made_;

@@ -30,6 +30,9 @@ class Session {
   virtual const Candidates& candidates(const std::string& name) = 0;
   // Bodies of the library call helper functions by a bare name: the helper of this name, or null.
   virtual Routine* helper(const SourceFile& file, std::string_view name) = 0;
+  // The function that sorts a list of objects in place of the operator of this name; null for other
+  // operators and lists.
+  virtual Routine* sorting(const std::string& name, T list) = 0;
   // Notes that the program makes objects of a class, so that its methods will be compiled.
   virtual void makes(Declared* declared) = 0;
   virtual Declarations& declarations() = 0;
