@@ -262,6 +262,15 @@ def unchecked_cast(p: BodyPrinter, node: Node) -> ast.expr:
     return call("unchecked_cast", p.spelling.type(node.output.type), p.expr(node.inputs[0]))
 
 
+def unwrap_optional(p: BodyPrinter, node: Node) -> ast.expr:
+    """PyTorch knows the type of the result only if that of a literal None is written."""
+    v = node.inputs[0]
+    made = p.expr(v)
+    if v.is_constant and v.constant is None:
+        made = p.spelling.annotate(T.OptionalType(node.output.type), made)
+    return call(operator_name(node.kind), made)
+
+
 def is_instance(p: BodyPrinter, node: Node) -> ast.expr:
     types = [p.spelling.type(t) for t in node.attributes["types"]]
     named = types[0] if len(types) == 1 else ast.Tuple(types, ast.Load())
@@ -315,6 +324,7 @@ KINDS: dict[str, Callable[[BodyPrinter, Node], ast.expr]] = {
     "prim::DictConstruct": dict_construct,
     "prim::Uninitialized": uninitialized,
     "prim::unchecked_cast": unchecked_cast,
+    "aten::_unwrap_optional": unwrap_optional,
     "prim::isinstance": is_instance,
     "aten::__getitem__": get_item,
     "prim::EnumName": enum_part("name"),

@@ -265,6 +265,9 @@ class Reading(AliasAnalysis):
                 return False
         with node.graph.at(node):
             new = constant_of(value, node.output.type, node)
+            for user, i in list(node.output.uses) if value is None else ():
+                if user.kind == "aten::_unwrap_optional":  # its result has the type of this None
+                    user.replace_input(i, node.graph.constant(None, node.output.type, like=node))
         new.name = node.output.name
         node.output.replace_all_uses_with(new)
         node.destroy()

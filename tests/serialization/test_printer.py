@@ -1,12 +1,15 @@
 """The code that is printed: names of the program, inlined temporaries, one line a statement."""
 
 import textwrap
+from typing import Optional
 
 from scriptlang.serialization.archive import read_archive
 from scriptlang.serialization.code_writer import print_class
 from scriptlang.serialization.printer import print_function
 
 import scriptlang
+import scriptlang as torch
+from scriptlang import nn
 from tests.serialization.archives import DATA
 
 
@@ -52,6 +55,30 @@ def test_literals():
         def pair(x: int) -> Tuple[int, str]:
           return (torch.add(x, 1), torch.format("{} \"quoted\"\n", x))
         """)
+
+
+def missing(x: int) -> int:
+    return x if x > 0 else torch.jit._unwrap_optional(torch.jit.annotate(Optional[int], None))
+
+
+def test_a_none_that_is_unwrapped_has_its_type():
+    assert "torch._unwrap_optional(annotate(Optional[int], None))" in printed(missing)
+
+
+class Lacking(nn.Module):
+    bias: Optional[int]
+
+    def __init__(self):
+        super().__init__()
+        self.bias = None
+
+    def forward(self, x: int) -> int:
+        return torch.jit._unwrap_optional(self.bias) if x > 2 else x
+
+
+def test_a_none_that_freezing_has_put_there_has_its_type():
+    frozen = scriptlang.freeze(scriptlang.script(Lacking().eval()))
+    assert "torch._unwrap_optional(annotate(Optional[int], None))" in frozen.code
 
 
 def effects(x: "list[int]") -> int:
