@@ -31,7 +31,8 @@ def compile_archive(
     archive, even if that has bytecode already.
 
     optimize: also optimise it (`scriptlang.optimize`); its methods stay, but its parameters are no
-    longer attributes. A module in training mode is not optimised, nor is a training program.
+    longer attributes. A module in training mode is not optimised, nor is a training program. The
+    extra files of the archive stay.
     inputs: for methods that ask for gradients, such as forces or the step of a training program,
     the inputs that they will be called with: by name or in order, examples or shapes as `inspect`
     takes them, where names stand for sizes of at least 2 that are not known yet; or a list of
@@ -49,5 +50,5 @@ def compile_archive(
     elif optimize and not optimizing.is_training(module):
         module = optimizing.optimize(module, optimizing.methods_of(module))
     keep_straights(module, inputs or {})
-    write_archive(module._object_, target, compiled=True)
+    write_archive(module._object_, target, archive.all_extra_files(), compiled=True)
     return module

@@ -49,6 +49,13 @@ class LoadedArchive:
     pending: list[PendingState] = field(default_factory=list)
     reader: Reader | None = None
 
+    def all_extra_files(self) -> dict[str, bytes]:
+        """The contents of all extra files of the archive, by name."""
+        if self.reader is None:
+            return {}
+        names = [n.removeprefix("extra/") for n in self.reader.records if n.startswith("extra/")]
+        return self.reader.extra_files(dict.fromkeys(names))
+
     @alone
     def restore(self, limits: Limits | None = None) -> None:
         """Run the `__setstate__` methods of objects in the archive, within limits.

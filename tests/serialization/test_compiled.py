@@ -36,6 +36,16 @@ def compile(name: str, **options) -> bytes:
     return target.getvalue()
 
 
+def test_extra_files_stay():
+    source, target = io.BytesIO(), io.BytesIO()
+    files = {"labels.txt": b"cat\ndog", "a/b.bin": b"\xff\x00"}
+    scriptlang.save(scriptlang.load(DATA / "mlp.script.pt"), source, files)
+    scriptlang.compile_archive(io.BytesIO(source.getvalue()), target)
+    found = dict.fromkeys(files)
+    scriptlang.load(io.BytesIO(target.getvalue()), _extra_files=found)
+    assert found == files
+
+
 def rewritten(archive: bytes, record: str, change) -> bytes:
     """The archive with one record changed."""
     target = io.BytesIO()
