@@ -67,7 +67,7 @@ def load(
     source: a path, a binary file object, or bytes.
     map_location: the CPU in any form; a dict or function is accepted, but there is nothing to move.
     _extra_files: a dict whose keys are names of extra files; their contents (bytes) become the
-    values.
+    values, b"" for those that the archive does not have.
     engine: "python", "native", or "auto": native if it is available and has all operators.
     limits: what each call may use, and what reading and compiling the archive may use (`Limits`).
     mmap: map the file, so that weights are only read when they are used; None maps files over 16

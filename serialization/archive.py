@@ -122,13 +122,14 @@ class Reader(RecordReader):
 
     def extra_files(self, wanted: MutableMapping[str, Any] | None) -> dict[str, bytes]:
         """The contents of the extra files that are keys of `wanted`, which is also filled.  Files
-        that the archive does not have are left out."""
+        that the archive does not have are left out; in `wanted` they are empty, as PyTorch has it.
+        """
         found = {}
         for name in wanted or ():
             if f"extra/{name}" in self.records:
                 found[name] = bytes(self.read(f"extra/{name}"))
         if wanted is not None:
-            wanted.update(found)
+            wanted.update({name: found.get(name, b"") for name in wanted})
         return found
 
 
@@ -145,7 +146,8 @@ def read_archive(
     """Read a TorchScript archive.
 
     source: a path, a binary file object (read from its position), or bytes.
-    extra_files: a dict whose keys name extra files; their contents (bytes) become its values.
+    extra_files: a dict whose keys name extra files; their contents (bytes) become its values,
+    b"" for those that the archive does not have.
     check_all: verify the checksum of every record, including those of tensors that are not read
     yet.
     from_code: compile the functions from code/ even if the archive has a compiled program.

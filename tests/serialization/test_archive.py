@@ -99,9 +99,9 @@ def test_an_open_file():
 
 
 def test_extra_files():
-    wanted = {"note": "", "missing": "kept"}
+    wanted = {"note": "", "missing": "default"}
     archive = read_archive(ATTRIBUTES, extra_files=wanted)
-    assert wanted == {"note": b"kept beside", "missing": "kept"}
+    assert wanted == {"note": b"kept beside", "missing": b""}
     assert archive.extra_files == {"note": b"kept beside"}
 
 

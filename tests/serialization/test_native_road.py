@@ -387,9 +387,9 @@ def test_extra_files_come_along(both):
     top = next(iter(contents)).partition("/")[0]
     contents[f"{top}/extra/note.txt"] = b"hello"
     for road in (0, 1):
-        wanted = {"note.txt": "", "none.txt": ""}
+        wanted = {"note.txt": "", "none.txt": "default"}
         both(zipped(contents), _extra_files=wanted)[road]
-        assert wanted == {"note.txt": b"hello", "none.txt": ""}
+        assert wanted == {"note.txt": b"hello", "none.txt": b""}
 
 
 @pytest.mark.parametrize("called", [False, True])
