@@ -129,7 +129,9 @@ def constant_records(
 ) -> list[tuple[str, Any]]:
     """The records constants.pkl and those of bytecode, and the storages that both use."""
     storages = StorageTable("constants")
-    pickles = [("constants.pkl", Pickler(storages.key).dump(tuple(constants)))]
+    pickles = [
+        ("constants.pkl", Pickler(storages.key, None, code.spelling.name).dump(tuple(constants)))
+    ]
     for name, tree in bytecode_of(root, code.spelling.renamed, compiled).items():
         pickles.append((name, Pickler(storages.key, None, code.spelling.name).dump(tree)))
     return [*storages.records(), *pickles]

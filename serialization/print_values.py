@@ -113,11 +113,7 @@ def constant_expr(value: Any, t: T.Type | None, spelling: Spelling) -> ast.expr:
         if value == MIN_INT:  # PyTorch reads the digits without the sign, and they overflow
             return call("torch.sub", ast.Constant(MIN_INT + 1), ast.Constant(1))
         return ast.Constant(value)
-    if (
-        isinstance(value, Tensor)
-        or isinstance(value, ScriptObject)
-        and value.type.name.startswith(T.CUSTOM_CLASSES)
-    ):
+    if isinstance(value, (Tensor, ScriptObject)):
         return spelling.constants.name(value)
     if isinstance(value, list):
         return list_expr(value, t, spelling)

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 from scriptlang import types as T
 from scriptlang.errors import CompileError
 from scriptlang.ir import Function, Value
+from scriptlang.objects import ScriptObject
 from scriptlang.records import record
 from scriptlang.source import Span
 from scriptlang.types import constant_type
@@ -147,6 +148,12 @@ class ConstantValue(SugaredValue):
 
     def has_attr(self, b: Builder, name: str, span: Span) -> bool:
         return False
+
+    def set_attr(self, b: Builder, name: str, value: Value, span: Span) -> None:
+        if not isinstance(self.constant, ScriptObject):
+            super().set_attr(b, name, value, span)
+        else:  # code that PyTorch froze has objects in its table of constants
+            self.simple(b, span).set_attr(b, name, value, span)
 
     def call(
         self, b: Builder, args: Sequence[Arg], kwargs: Mapping[str, Arg], span: Span
