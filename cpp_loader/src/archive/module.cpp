@@ -206,7 +206,7 @@ std::shared_ptr<Module> Module::clone(const Value& object) {
     made->beside_.store(from_code_.get());
   }
   Turn turn;
-  turn.look(domain_.get(), false);
+  turn.take(domain_.get(), Effect::Reads);  // others may give tensors of the module other memory
   made->root_ = deep_copy(object);
   return made;
 }

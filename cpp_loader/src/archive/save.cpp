@@ -18,26 +18,52 @@ namespace scriptlang {
 
 namespace {
 
+[[noreturn]] void changed() {
+  raise(ErrorKind::RuntimeError, "the module was changed while it was saved");
+}
+
 // The storages that are written to data/, numbered in the order in which the pickle refers to them.
-// It keeps the tensors alive.
+// It keeps them alive: a tensor may get another one before they are written.
 class StorageTable {
  public:
+  StorageTable() = default;
+  StorageTable(const StorageTable&) = delete;
+  StorageTable& operator=(const StorageTable&) = delete;
+  ~StorageTable() {
+    for (const Kept& kept : kept_) kept.storage->release();
+  }
   std::string key(const Tensor& t) {
-    auto [known, fresh] = keys_.emplace(t.storage(), tensors_.size());
-    if (fresh) tensors_.push_back(t);
+    Storage* storage = t.storage();
+    auto [known, fresh] = keys_.emplace(storage, kept_.size());
+    if (fresh) {
+      kept_.push_back({storage, storage->nbytes()});
+      storage->retain();
+    }
     return std::to_string(known->second);
   }
-  void write(const std::string& folder, ZipWriter* writer) const {
-    for (size_t k = 0; k < tensors_.size(); ++k) {
-      const Storage& storage = *tensors_[k].storage();
-      writer->add(folder + std::to_string(k),
-                  {static_cast<const char*>(storage.data()), size_t(storage.nbytes())});
+  // Each is copied in a turn, so that no program moves it meanwhile, and written without one: what
+  // writes may be a function of the host.
+  void write(Domain* domain, const std::string& folder, ZipWriter* writer) const {
+    std::string bytes;
+    for (size_t k = 0; k < kept_.size(); ++k) {
+      {
+        Turn turn;
+        turn.take(domain, Effect::Reads);
+        const Storage& storage = *kept_[k].storage;
+        if (storage.nbytes() != kept_[k].nbytes) changed();
+        bytes.assign(static_cast<const char*>(storage.data()), size_t(storage.nbytes()));
+      }
+      writer->add(folder + std::to_string(k), bytes);
     }
   }
 
  private:
+  struct Kept {
+    Storage* storage;  // owns one reference
+    int64_t nbytes;    // when the pickle was written
+  };
   std::unordered_map<Storage*, size_t> keys_;
-  std::vector<Tensor> tensors_;
+  std::vector<Kept> kept_;
 };
 
 // The states of all objects with a __setstate__: the results of their __getstate__. These are
@@ -58,7 +84,7 @@ class States {
     auto known = states_.find(object.bits());
     if (known != states_.end()) return *state = known->second.second, true;
     if (!restores(object)) return false;
-    raise(ErrorKind::RuntimeError, "the module was changed while it was saved");
+    changed();
   }
 
  private:
@@ -194,14 +220,14 @@ void save(Module* module, const Value& root, const ExtraFiles& extra, const Writ
   std::string tree;
   {
     Turn turn;
-    turn.look(module->domain(), false);
+    turn.take(module->domain(), Effect::Reads);
     tree = write_pickle(root, source);
   }
   const ArchiveReader& archive = module->archive();
   const std::string& folder = archive.folder();
   ZipWriter writer(write);
   writer.add(folder + "data.pkl", tree);
-  data.write(folder + "data/", &writer);
+  data.write(module->domain(), folder + "data/", &writer);
   copy_records(archive, extra, &writer);
   for (const auto& [name, contents] : extra) writer.add(folder + "extra/" + name, contents);
   writer.finish();

@@ -150,11 +150,14 @@ bool reaches(const Value& from, const Value& what);
 // Joins the domain of a value to *to, or sets *to if it is null.
 void join_domain(DomainRef* to, const sl_value* of);
 
-// Holds the lock of a value for reading: while it exists, no program changes what the value holds.
+// Holds the lock of a value for reading: while it exists, no program changes what the value holds,
+// nor the shape of a tensor in it, unless this thread is in the middle of a run.
 class Look {
  public:
   explicit Look(const sl_value* value) {
-    if (value && value->domain) turn_.look(value->domain.get(), false);
+    if (!value || !value->domain) return;
+    if (Turn::is_inside()) turn_.look(value->domain.get(), false);
+    else turn_.take(value->domain.get(), Effect::Reads);
   }
 
  private:

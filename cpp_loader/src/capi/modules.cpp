@@ -446,7 +446,7 @@ sl_status sl_module_text(const sl_module* module, char** text, size_t* size) {
     module->module->complete();
     module->module->restore();
     Turn turn;
-    turn.look(module->module->domain(), false);
+    turn.take(module->module->domain(), Effect::Reads);
     memory::LimitScope bound(kMostText);
     give_text(Description(module->module.get()).text(module->object), text, size);
   });
