@@ -59,7 +59,7 @@ static void while_running(const std::function<void()>& beside, const std::functi
 
 // The archive of a module. In the middle of saving, another thread runs `meanwhile`.
 static sl_status saved_beside(Module& module, const std::function<void()>& meanwhile,
-                       std::string* archive) {
+                              std::string* archive) {
   bool first = true;
   auto status = module.try_save([&](const void* data, size_t size) {
     if (first) std::thread(meanwhile).join();
@@ -101,10 +101,27 @@ static void modules_are_saved_copied_and_printed_beside_one_that_resizes_their_t
   while_running(resize, [&] { (void)module.value().text(); });
 }
 
+static void gradients_are_read_and_dropped_beside_a_backward_pass() {
+  Module module = module_with_weight();
+  const Tensor w = module.attribute("w").tensor();
+  scriptlang::require_grad(w);
+  const std::vector<float> ones(4, 1);
+  const Tensor x = Tensor::copy(ones.data(), {4});
+  auto train = [&] {
+    for (int k = 0; k < 200; ++k) scriptlang::backward({module.forward({x}).tensor()});
+  };
+  while_running(train, [&] { (void)scriptlang::grad_of(w); });
+  while_running(train, [&] { CHECK(sl_tensor_set_grad(w.handle(), nullptr) == SL_OK); });
+  while_running(train, [&] {
+    CHECK(sl_tensor_set_grad(w.handle(), Tensor::copy(ones.data(), {4}).handle()) == SL_OK);
+  });
+}
+
 int main() {
   a_module_is_saved_as_it_was_before_it_was_converted();
   a_module_that_is_resized_while_it_is_saved_is_refused();
   modules_are_saved_copied_and_printed_beside_one_that_resizes_their_tensor();
+  gradients_are_read_and_dropped_beside_a_backward_pass();
   if (failures) std::printf("%d checks failed\n", failures);
   return failures != 0;
 }

@@ -141,7 +141,7 @@ class Run {
     }
     for (TensorImpl* retained : node.retained) {
       const Tensor& grad = grads[size_t(retained->history->output)];
-      if (grad.defined() && request_.accumulate) retained->history->grad = grad;
+      if (grad.defined() && request_.accumulate) set_gradient(retained->history, grad);
     }
   }
 

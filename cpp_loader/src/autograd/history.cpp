@@ -116,6 +116,16 @@ History& history_of(const Tensor& t) {
   return *t.impl()->history;
 }
 
+Tensor gradient_of(const Tensor& t) {
+  Guard guard(lock);
+  return t.impl()->history ? t.impl()->history->grad : Tensor();
+}
+
+void set_gradient(History* history, Tensor grad) {
+  Guard guard(lock);
+  std::swap(history->grad, grad);  // the caller drops the old one, after the lock was released
+}
+
 // Sets the node of a tensor's history and returns the previous one. The caller holds the lock and
 // must drop the previous node only after releasing it: dropping a node may release memory of the
 // host, whose callback may block.
@@ -181,6 +191,7 @@ void require_grad(const Tensor& t, bool requires_grad, bool watched) {
         "variable in a subgraph that doesn't require differentiation use "
         "var_no_grad = var.detach().");
   }
+  Guard guard(lock);
   t.impl()->requires_grad = requires_grad;
   if (!watched || !requires_grad) return;
   History& history = history_of(t);

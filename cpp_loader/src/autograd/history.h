@@ -49,6 +49,10 @@ void destroy(History* history) noexcept;
 History& history_of(const Tensor& t);
 History* known_history(const Tensor& t);
 
+// The gradient that a tensor has accumulated, or none.
+Tensor gradient_of(const Tensor& t);
+void set_gradient(History* history, Tensor grad);
+
 // Makes output number `output` of a node the origin of a tensor.
 void set_node(const Tensor& t, const NodeRef& node, int32_t output);
 

@@ -22,16 +22,17 @@ class Collector final : public Node {
   std::string name() const override { return "AccumulateGrad"; }
   std::vector<Tensor> backward(Context& ctx, std::vector<Tensor>& grads, const std::vector<char>&,
                                const Task& task) override {
-    Tensor& sum = history_of(leaf_).grad;
+    History& history = history_of(leaf_);
+    const Tensor sum = gradient_of(leaf_);
     if (!sum.defined()) {
       // The gradient may be shared, and later ones are added to it in place: copy it unless this is
       // the only reference.
       const bool alone = grads[0].impl()->refs.load(std::memory_order_acquire) == 1 &&
                          grads[0].storage()->unique();
-      sum = task.records || alone ? std::move(grads[0])
-                                  : call(ctx, "aten::clone", {grads[0], Value()});
+      set_gradient(&history, task.records || alone ? std::move(grads[0])
+                                                   : call(ctx, "aten::clone", {grads[0], Value()}));
     } else if (task.records) {
-      sum = call(ctx, "aten::add.Tensor", {sum, grads[0], Value(1)});
+      set_gradient(&history, call(ctx, "aten::add.Tensor", {sum, grads[0], Value(1)}));
     } else {
       call(ctx, "aten::add_.Tensor", {sum, grads[0], Value(1)});
     }

@@ -65,24 +65,21 @@ int sl_tensor_requires_grad(const sl_value* tensor) {
 }
 
 sl_value* sl_tensor_grad(const sl_value* tensor) {
-  return made([&] {
-    const autograd::History* history = tensor_of(tensor).impl()->history;
-    return history ? Value(history->grad) : Value();
-  });
+  return made([&] { return Value(autograd::gradient_of(tensor_of(tensor))); });
 }
 
 sl_status sl_tensor_set_grad(sl_value* tensor, const sl_value* grad) {
   return guarded(nullptr, [&] {
     const Tensor& t = tensor_of(tensor);
     if (!grad) {
-      if (t.impl()->history) t.impl()->history->grad = Tensor();
+      if (autograd::History* known = autograd::known_history(t)) set_gradient(known, Tensor());
       return;
     }
     const Tensor& set = tensor_of(grad);
     if (set.sizes() != t.sizes() || set.dtype() != t.dtype()) {
       throw Misuse{"the gradient is of another size or type"};
     }
-    autograd::history_of(t).grad = set;
+    set_gradient(&autograd::history_of(t), set);
   });
 }
 
