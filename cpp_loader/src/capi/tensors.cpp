@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "capi.h"
+#include "ops/express.h"
 #include "ops/pointwise.h"
 #include "values/quantizer.h"
 
@@ -193,6 +194,31 @@ namespace {
 
 bool is_tensor(const sl_value* value) { return value && value->value.is_tensor(); }
 
+// Whether two pieces of memory have bytes in common.
+bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
+  const uintptr_t at = uintptr_t(a), other = uintptr_t(b);
+  return at < other + b_bytes && other < at + a_bytes;
+}
+
+// The bytes from the first element of a tensor to the end of the last one.
+size_t reach_of(const Tensor& t) {
+  if (t.numel() == 0) return 0;
+  int64_t last = 0;
+  for (int64_t d = 0; d < t.dim(); ++d) last += (t.size(d) - 1) * t.stride(d);
+  return size_t((last + 1) * t.itemsize());
+}
+
+// The tensor, or a copy if writing to `to` would change elements that are still to be read. Raises
+// if they overlap in part. The memory of hosts may belong to several storages.
+Tensor readable_beside(const Tensor& to, const Tensor& t) {
+  if (!overlap(to.raw(), reach_of(to), t.raw(), reach_of(t))) return t;
+  const bool same = to.raw() == t.raw() && to.dtype() == t.dtype() && to.sizes() == t.sizes() &&
+                    same_strides(to, t);
+  if (same) return t;
+  if (is_dense(to) && is_dense(t)) raise(ErrorKind::ValueError, "the tensors overlap in part");
+  return express::clone(t);
+}
+
 // Raises if a tensor cannot be converted to a type: quantized tensors cannot.
 void check_convertible(const Tensor& from, ScalarType to) {
   if (from.dtype() != to && from.quantizer()) {
@@ -230,13 +256,14 @@ sl_status sl_tensor_read(const sl_value* tensor, sl_dtype dtype, void* data, siz
       raise(ErrorKind::ValueError, "the memory is not of the tensor's size");
     }
     if (bytes == 0) return;
-    if (reinterpret_cast<uintptr_t>(data) % alignment_of(type) == 0) {
+    const bool aligned = reinterpret_cast<uintptr_t>(data) % alignment_of(type) == 0;
+    if (aligned && !overlap(data, bytes, t.raw(), reach_of(t))) {
       Held lent{Storage::borrow(data, int64_t(bytes), nullptr, nullptr)};
       Tensor to = Tensor::on_storage(lent.storage, type, t.sizes(), row_major(t.sizes()), 0);
       return copy_into(to, t);
     }
     Tensor plain = contiguous_as(t, type);
-    std::memcpy(data, plain.raw(), bytes);
+    std::memmove(data, plain.raw(), bytes);
   });
 }
 
@@ -248,7 +275,6 @@ sl_status sl_tensor_assign(sl_value* to, const sl_value* from) {
     if (target.quantizer()) raise(ErrorKind::ValueError, "codes are written by programs");
     std::vector<int64_t> shape = broadcast_shapes(target.sizes(), t.sizes());
     if (target.sizes() != IntSpan(shape)) raise(ErrorKind::ValueError, "the sizes do not fit");
-    check_apart(target, t);
-    copy_into(target, t);
+    copy_into(target, readable_beside(target, t));
   });
 }

@@ -237,6 +237,40 @@ static void copies(void) {
   sl_value_release(v);
 }
 
+/* Tensors on memory that they share, as far as the library is told. */
+static void overlaps(void) {
+  float x[] = {0, 1, 2, 3, 4, 5, 6, 7};
+  double wide[] = {1, 2, 3, 4};
+  int64_t four[] = {4}, two[] = {2};
+  sl_value* a = sl_tensor_view(x, SL_FLOAT32, four, 1, NULL, NULL);
+  sl_value* b = sl_tensor_view(x + 1, SL_FLOAT32, four, 1, NULL, NULL);
+  sl_value* again = sl_tensor_view(x, SL_FLOAT32, four, 1, NULL, NULL);
+  sl_value* apart = sl_tensor_view(x + 4, SL_FLOAT32, four, 1, NULL, NULL);
+  sl_value* even = sl_tensor_strided(x, sizeof x, SL_FLOAT32, four, two, 1, NULL, NULL);
+  sl_value* odd = sl_tensor_strided(x + 1, sizeof x - 4, SL_FLOAT32, four, two, 1, NULL, NULL);
+  CHECK(sl_tensor_assign(b, a) == SL_INVALID_ARGUMENT && x[4] == 4);
+  CHECK(sl_tensor_assign(a, b) == SL_INVALID_ARGUMENT && x[0] == 0);
+  CHECK(sl_tensor_assign(again, a) == SL_OK && x[3] == 3);
+  CHECK(sl_tensor_assign(even, odd) == SL_OK && x[0] == 1 && x[6] == 7 && x[7] == 7);
+  CHECK(sl_tensor_assign(even, a) == SL_OK); /* 1 1 3 3 */
+  CHECK(x[0] == 1 && x[2] == 1 && x[4] == 3 && x[6] == 3);
+  CHECK(sl_tensor_assign(apart, a) == SL_OK && x[4] == 1 && x[7] == 3);
+  sl_value_release(b);
+  b = sl_tensor_view(wide, SL_FLOAT32, four, 1, NULL, NULL);
+  sl_value_release(again);
+  again = sl_tensor_view(wide, SL_FLOAT64, four, 1, NULL, NULL);
+  CHECK(sl_tensor_assign(b, again) == SL_INVALID_ARGUMENT && wide[0] == 1);
+  CHECK(sl_tensor_read(again, SL_FLOAT32, wide, sizeof wide / 2) == SL_OK);
+  CHECK(sl_tensor_read(b, SL_FLOAT32, x, 16) == SL_OK && x[0] == 1 && x[3] == 4);
+  CHECK(sl_tensor_read(b, SL_FLOAT64, wide, sizeof wide) == SL_OK && wide[1] == 2 && wide[3] == 4);
+  sl_value_release(a);
+  sl_value_release(b);
+  sl_value_release(again);
+  sl_value_release(apart);
+  sl_value_release(even);
+  sl_value_release(odd);
+}
+
 static int deleted = 0;
 static void count_deleted(struct DLManagedTensor* managed) {
   (void)managed;
@@ -308,6 +342,7 @@ void check_files(sl_module* module, const char* path) {
   extra_files(module);
   saving(module, path);
   copies();
+  overlaps();
   dlpack(module);
 }
 
