@@ -101,8 +101,10 @@ ALLOWED = {
         scriptlang/ops/quantization/quantized_plain.py:AVERAGES
         scriptlang/ops/quantization/quantized_plain.py:COMPARISONS
         scriptlang/ops/quantization/quantized_plain.py:INTERPOLATIONS
+        scriptlang/ops/quantization/quantized_plain.py:IN_ROWS
         scriptlang/ops/quantization/quantized_plain.py:MOVING
-        scriptlang/ops/quantization/quantized_plain.py:ON_CODES""",
+        scriptlang/ops/quantization/quantized_plain.py:ON_CODES
+        scriptlang/ops/quantization/quantized_plain.py:ON_LAID_CODES""",
 }
 """Reason -> the tables, as `file:name`."""
 

@@ -62,6 +62,11 @@ def weight(*shape: int, channels=False, zeros=False, axis=0) -> QuantizedTensor:
     )
 
 
+def steps(x: Tensor) -> list[int]:
+    """The strides that matter."""
+    return [s for s, n in zip(x.stride(), x.size()) if n > 1] if x.numel() else []
+
+
 def same(got, want) -> None:
     """Bit by bit, with type, parameters, and the order in memory."""
     if isinstance(want, (tuple, list)):
@@ -81,10 +86,10 @@ def same(got, want) -> None:
         else:
             assert got.quantizer.scale == want.quantizer.scale
             assert got.quantizer.zero_point == want.quantizer.zero_point
-        assert got.size() == want.size()
+        assert got.size() == want.size() and steps(got) == steps(want)
         np.testing.assert_array_equal(got.codes._array, want.codes._array)
     elif isinstance(want, Tensor):
-        assert got.dtype is want.dtype and got.size() == want.size()
+        assert got.dtype is want.dtype and got.size() == want.size() and steps(got) == steps(want)
         np.testing.assert_array_equal(got._array, want._array)
     else:
         assert got == want

@@ -6,11 +6,13 @@ import numpy as np
 
 from ... import dtypes
 from ...tensors import Tensor, wrap_dim
+from ..shared.layout import CHANNELS_LAST, in_format_of
 from ..table import declare, primitive
 from .quantized_tensors import (
     ChannelQuantizer,
     QuantizedTensor,
     Quantizer,
+    as_suggested,
     check_zero_point,
     clipped,
     encode,
@@ -213,16 +215,15 @@ declare(
 def int_repr(self):
     if not isinstance(self, QuantizedTensor):
         raise RuntimeError("int_repr takes a quantized tensor")
-    return Tensor._wrap(np.array(self.codes._array, order="C"))
+    return Tensor._wrap(self.laid_codes().copy(order="K"))
 
 
 @primitive(
     "aten::_make_per_tensor_quantized_tensor(Tensor self, float scale, int zero_point) -> Tensor"
 )
 def make_per_tensor(self, scale, zero_point):
-    return of_codes(
-        Tensor._wrap(self._array.copy()), type_of_codes(self), Quantizer(scale, zero_point)
-    )
+    codes = in_format_of(self._array, self).copy(order="K")
+    return of_codes(Tensor._wrap(codes), type_of_codes(self), Quantizer(scale, zero_point))
 
 
 @primitive(
@@ -231,7 +232,7 @@ def make_per_tensor(self, scale, zero_point):
 )
 def make_per_channel(self, scale, zero_point, axis):
     return of_codes(
-        Tensor._wrap(self._array.copy()),
+        Tensor._wrap(np.array(self._array, order="C")),
         type_of_codes(self),
         channel_quantizer(self, scale, zero_point, axis),
     )
@@ -398,4 +399,17 @@ def requantized(
         if rounds_first
         else clipped(scaled + np.float32(zero_point), 0, like.dtype)
     )
+    codes = as_suggested(codes, scaled)
     return of_codes(Tensor._wrap(codes), like.dtype, Quantizer(float(scale), int(zero_point)))
+
+
+def exact_format(x: Tensor) -> int:
+    """The memory format of what layers make of an image or a signal, an image of one row.
+
+    Channels last, 2 or 3, where the strides are exactly those of it, and not row-major as well.
+    """
+    if x.dim() == 3:
+        (n, c, length), (a, b, s) = x._size, x._stride
+        x = x._as_view((n, c, 1, length), (a, b, s * length, s), x._offset)
+    wanted = CHANNELS_LAST.get(x.dim(), 0)
+    return wanted if wanted and x.is_contiguous(wanted) and not x.is_contiguous() else 0

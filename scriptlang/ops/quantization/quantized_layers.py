@@ -9,8 +9,17 @@ import numpy as np
 from ... import dtypes
 from ...tensors import Tensor
 from ..shared.elementwise import check_fits
+from ..shared.layout import (
+    CHANNELS_LAST,
+    format_of,
+    in_format,
+    in_format_of,
+    laid,
+    pointwise_order,
+    rows,
+)
 from ..table import declare, describe, find, primitive
-from .quantize import requantized
+from .quantize import exact_format, requantized
 from .quantized_packed import centred, check_activation
 from .quantized_tensors import (
     QuantizedTensor,
@@ -36,7 +45,7 @@ def fused_numbers(x: QuantizedTensor) -> np.ndarray:
     """`numbers`, computed as code * scale - zero_point * scale with a single rounding."""
     scale = np.float32(x.quantizer.scale)
     shift = np.float32(-np.float32(x.quantizer.zero_point) * scale)
-    return (x.codes._array.astype(np.float64) * np.float64(scale) + np.float64(shift)).astype(
+    return (x.laid_codes().astype(np.float64) * np.float64(scale) + np.float64(shift)).astype(
         np.float32
     )
 
@@ -49,14 +58,23 @@ def check_alike(name: str, a: QuantizedTensor, b: QuantizedTensor) -> None:
         raise RuntimeError(f"{name} operands should have same data type.")
 
 
+def laid_as_first(made: QuantizedTensor, a: Tensor) -> QuantizedTensor:
+    """The result in the memory format that the first operand suggests."""
+    wanted = format_of(a) if made.dim() == a.dim() else 0
+    return made.with_codes(Tensor._wrap(in_format(made.codes._array, wanted)))
+
+
 def add(relu: bool):
     def kernel(a, b, scale, zero_point):
         a, b = (check_activation(x, "quantized::add") for x in (a, b))
         check_alike("Add", a, b)
         total = fused_numbers(a) + fused_numbers(b)
-        return quantize_rounding_first(
-            np.maximum(total, 0) if relu else total, a.dtype, scale, zero_point
-        )
+        total = np.maximum(total, 0) if relu else total
+        made = quantize_rounding_first(total, a.dtype, scale, zero_point)
+        if made._size == a._size:
+            return laid_as_first(made, a)
+        order = pointwise_order(made._size, None, [a, b])  # as a result without a place of its own
+        return made.with_codes(Tensor._wrap(laid(made.codes._array, order)))
 
     return kernel
 
@@ -70,7 +88,8 @@ def mul(relu: bool):
         ratio = np.float32(
             np.float32(a.quantizer.scale) * np.float32(b.quantizer.scale) / np.float32(scale)
         )
-        return requantized(products.astype(np.float32) * ratio, a, scale, zero_point)
+        made = requantized(products.astype(np.float32) * ratio, a, scale, zero_point)
+        return laid_as_first(made, a)
 
     return kernel
 
@@ -91,7 +110,7 @@ def add_scalar(relu: bool):
         step = int(np.rint(real(value) / scale))
         moved = zero - step
         if low <= moved <= high:
-            codes = x.codes._array.copy()
+            codes = x.laid_codes().copy(order="K")
             codes = np.maximum(codes, codes.dtype.type(moved)) if relu else codes
             return of_codes(Tensor._wrap(codes), x.dtype, Quantizer(scale, moved))
         span = high - moved if moved < low else moved - low
@@ -111,9 +130,9 @@ def mul_scalar(relu: bool):
         x = check_activation(x, "quantized::mul_scalar")
         low, high = limits(x.dtype)
         scale, zero = x.quantizer.scale, x.quantizer.zero_point
-        codes = x.codes._array
+        codes = x.laid_codes()
         if value > 0:
-            made, quantizer = codes.copy(), Quantizer(scale * value, zero)
+            made, quantizer = codes.copy(order="K"), Quantizer(scale * value, zero)
         elif value == 0:
             made, quantizer = np.zeros_like(codes), Quantizer(0.1, 0)
         else:
@@ -158,7 +177,8 @@ def matmul(a, b, scale, zero_point):
         raise RuntimeError("MatMul operands should have same data type.")
     check_zero_point(a.dtype, zero_point)
     with np.errstate(all="ignore"):
-        return quantize(np.matmul(a.numbers(), b.numbers()), a.dtype, scale, zero_point)
+        products = rows(np.matmul(a.numbers(), b.numbers()))
+        return quantize(products, a.dtype, scale, zero_point)
 
 
 declare(f"quantized::matmul{BINARY}", matmul, "primitive")
@@ -213,12 +233,12 @@ def through(name: str, overload: str = "") -> Callable:
 
 def clamped(x, low, high):
     """Clamp the codes between those of two numbers; None is no bound."""
-    codes = x.codes._array
+    codes = x.laid_codes()
     for bound, f in ((low, np.maximum), (high, np.minimum)):
         if bound is not None:
             code = encode(np.array(bound, np.float32), x.dtype, x.quantizer)
             codes = f(codes, code)
-    return x.with_codes(Tensor._wrap(np.array(codes)))
+    return x.with_codes(Tensor._wrap(codes.copy(order="K")))
 
 
 @primitive(
@@ -256,27 +276,34 @@ def threshold(x, bound, value):
     )
 
 
+def in_rows(array: np.ndarray, x: Tensor) -> np.ndarray:
+    return rows(array)
+
+
 ACTIVATIONS = (
-    (f"quantized::hardswish(Tensor input, {TO}) -> Tensor", "aten::hardswish", 0),
-    (f"quantized::sigmoid(Tensor qx, {TO}) -> Tensor", "aten::sigmoid", 0),
+    (f"quantized::hardswish(Tensor input, {TO}) -> Tensor", "aten::hardswish", in_format_of),
+    (f"quantized::sigmoid(Tensor qx, {TO}) -> Tensor", "aten::sigmoid", in_format_of),
     (
         f"quantized::elu(Tensor self, {TO}, Scalar alpha=1, Scalar scale=1, Scalar input_scale=1)"
         " -> Tensor",
         "aten::elu",
-        3,
+        in_rows,
     ),
-    (f"quantized::celu(Tensor self, {TO}, Scalar alpha=1) -> Tensor", "aten::celu", 1),
+    (f"quantized::celu(Tensor self, {TO}, Scalar alpha=1) -> Tensor", "aten::celu", in_rows),
 )
-"""Schema, the plain operator, and how many arguments follow the output's parameters."""
+"""Schema, the plain operator, and how its result lies in memory."""
 
-for _text, _plain, _count in ACTIVATIONS:
-    declare(
-        _text,
-        lambda x, scale, zero_point, *rest, f=through(_plain): quantize_rounding_first(
-            f(check_activation(x, "this operator").numbers(), *rest), x.dtype, scale, zero_point
-        ),
-        "primitive",
-    )
+
+def activation(plain: Callable, lay: Callable):
+    def kernel(x, scale, zero_point, *rest):
+        made = plain(check_activation(x, "this operator").numbers(), *rest)
+        return quantize_rounding_first(lay(made, x), x.dtype, scale, zero_point)
+
+    return kernel
+
+
+for _text, _plain, _lay in ACTIVATIONS:
+    declare(_text, activation(through(_plain), _lay), "primitive")
 
 
 @primitive(
@@ -302,27 +329,25 @@ def prelu(x, weight, scale, zero_point):
     slope = slope.reshape(
         () if slope.size == 1 else [-1 if d == 1 else 1 for d in range(values.ndim)]
     )
-    return quantize_rounding_first(
-        np.where(values > 0, values, values * slope), x.dtype, scale, zero_point
-    )
+    made = in_format_of(np.where(values > 0, values, values * slope), x)
+    return quantize_rounding_first(made, x.dtype, scale, zero_point)
 
 
 @primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")
 def softmax(x, dim, scale, zero_point):
     values = check_activation(x, "quantized::softmax").numbers()
-    return quantize_rounding_first(
-        through("aten::softmax", "int")(values, dim, None), x.dtype, scale, zero_point
-    )
+    made = rows(through("aten::softmax", "int")(values, dim, None))
+    return quantize_rounding_first(made, x.dtype, scale, zero_point)
 
 
 @primitive(
     f"quantized::dropout(Tensor self, {TO}, Scalar p=0.5, bool training=False) -> Tensor",
     shape="like_first",
+    may_share=True,
 )
 def dropout(x, scale, zero_point, p, training):
-    """Copies its input, as in PyTorch, even in training; the output's parameters are ignored."""
-    x = check_activation(x, "quantized::dropout")
-    return of_codes(Tensor._wrap(x.codes._array.copy()), x.dtype, x.quantizer)
+    """Returns its input, as in PyTorch, even in training; the output's parameters are ignored."""
+    return check_activation(x, "quantized::dropout")
 
 
 # Normalisation
@@ -359,6 +384,7 @@ def batch_norm(ranks, relu: bool):
         shift = -mean * gain + bias
         factor = (np.float32(x.quantizer.scale) * gain / np.float32(scale)).reshape(shape)
         scaled = centred(x).astype(np.float32) * factor + (shift / np.float32(scale)).reshape(shape)
+        scaled = in_format(scaled, CHANNELS_LAST.get(x.dim(), 0))  # also of row-major images
         return requantized(np.maximum(scaled, 0) if relu else scaled, x, scale, zero_point)
 
     return kernel
@@ -383,9 +409,10 @@ def normalised(name: str, *arguments: Callable) -> Callable:
     def kernel(x, *rest):
         *given, scale, zero_point = rest
         values = check_activation(x, name).numbers()
-        return quantize_rounding_first(
-            through(name)(values, *arguments[0](*given)), x.dtype, scale, zero_point
-        )
+        made = through(name)(values, *arguments[0](*given))
+        is_image = name != "aten::layer_norm" and x.dim() == 4
+        made = in_format(made, exact_format(x)) if is_image else rows(made)
+        return quantize_rounding_first(made, x.dtype, scale, zero_point)
 
     return kernel
 

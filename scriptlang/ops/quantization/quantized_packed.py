@@ -17,6 +17,7 @@ from ...records import record
 from ...tensors import Tensor
 from .. import table
 from ..families.conv import correlate, pad_spatial, per_dimension, scatter
+from ..shared.layout import laid, order_of, rows
 from ..table import declare, describe, primitive
 from .quantize import choose_parameters, requantized
 from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes
@@ -55,9 +56,9 @@ def exact_product(multiply, length: int, a: np.ndarray, b: np.ndarray) -> np.nda
 
 
 def centred(x: QuantizedTensor) -> np.ndarray:
-    """The codes minus the zero point, as int32."""
+    """The codes minus the zero point, as int32, in the memory format that they suggest."""
     _, zero = x.quantizer.parameters(x.dim())
-    return x.codes._array.astype(np.int32) - zero
+    return x.laid_codes().astype(np.int32) - zero
 
 
 def check_activation(x: Tensor, name: str) -> QuantizedTensor:
@@ -141,7 +142,7 @@ def linear_sums(x: QuantizedTensor, weight: QuantizedTensor) -> np.ndarray:
         raise RuntimeError(
             f"an input of size {list(x._size)} does not fit a weight of size {list(weight._size)}"
         )
-    return exact_product(np.matmul, weight._size[1], centred(x), centred(weight).T)
+    return exact_product(np.matmul, weight._size[1], rows(centred(x)), centred(weight).T)
 
 
 def linear(relu: bool):
@@ -399,7 +400,7 @@ def convolve_dynamic(n: int):
             )
         q = dynamically_quantized(x, reduce_range)
         made = quantized(q, params, q.quantizer.scale, q.quantizer.zero_point)
-        return Tensor._wrap(made.numbers())
+        return Tensor._wrap(laid(made.numbers(), order_of(made)))
 
     return kernel
 

@@ -11,7 +11,8 @@ from ... import dtypes
 from ...tensors import Tensor
 from .. import table
 from ..families.pool import ranges
-from .quantize import requantized
+from ..shared.layout import check_rank, format_of, in_format
+from .quantize import exact_format, requantized
 from .quantized_layers import clamped
 from .quantized_packed import centred
 from .quantized_tensors import (
@@ -25,31 +26,20 @@ from .quantized_tensors import (
 
 ON_CODES = (
     "contiguous",
-    "clone",
     "reshape",
     "flatten",
     "index_select",
-    "max_pool1d",
-    "max_pool3d",
     "repeat",
-    "flip",
     "roll",
-    "channel_shuffle",
     "pixel_shuffle",
     "pixel_unshuffle",
     "max",
     "min",
-    "sort",
     "topk",
     "index",
     "gather",
-    "reflection_pad1d",
-    "reflection_pad2d",
-    "replication_pad1d",
-    "replication_pad2d",
     "masked_select",
     "take",
-    "native_channel_shuffle",
     "dropout",
     "feature_dropout",
     "ravel",
@@ -57,6 +47,12 @@ ON_CODES = (
     "amin",
 )
 """Operators that move or select elements: applied to the codes, they are the same."""
+
+ON_LAID_CODES = ("flip", "sort", "channel_shuffle", "native_channel_shuffle")
+"""The same, for codes that have been put into the memory format that they suggest."""
+
+IN_ROWS = ("reflection_pad1d", "reflection_pad2d", "replication_pad1d", "replication_pad2d")
+"""The same; their results are row-major."""
 
 MOVING = ("upsample_nearest1d", "upsample_nearest2d", "upsample_nearest3d")
 """Operators that copy elements to other positions."""
@@ -73,6 +69,9 @@ INTERPOLATIONS = (
 ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
 """Operators whose result has the quantizer of their operand, as for `mean`."""
 
+PRESERVE = 1
+"""The memory format that keeps the operand's."""
+
 COMPARISONS = ("eq", "ne", "lt", "le", "gt", "ge")
 
 
@@ -81,6 +80,50 @@ def on_codes(kernel: Callable) -> Callable:
         if not isinstance(x, QuantizedTensor):
             return kernel(x, *rest)
         return rewrapped(kernel(x.codes, *rest), x)
+
+    return run
+
+
+def on_laid_codes(kernel: Callable) -> Callable:
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        return rewrapped(kernel(Tensor._wrap(x.laid_codes()), *rest), x)
+
+    return run
+
+
+def in_rows(kernel: Callable) -> Callable:
+    def run(x, *rest):
+        made = kernel(x, *rest)
+        return laid_in(made, 0) if isinstance(x, QuantizedTensor) else made
+
+    return run
+
+
+def laid_in(x: QuantizedTensor, memory_format: int) -> QuantizedTensor:
+    """The same codes in a memory format: the tensor itself, or a copy."""
+    return x.with_codes(Tensor._wrap(in_format(x.codes._array, memory_format)))
+
+
+def as_exact(kernel: Callable) -> Callable:
+    """Layers on images and signals: the result has channels last if all of the operand has."""
+
+    def run(x, *rest):
+        made = kernel(x, *rest)
+        return laid_in(made, exact_format(x)) if isinstance(x, QuantizedTensor) else made
+
+    return run
+
+
+def cloned(kernel: Callable) -> Callable:
+    """clone: row-major unless a memory format is given."""
+
+    def run(x, memory_format):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, memory_format)
+        codes = Tensor._wrap(x.laid_codes())
+        return x.with_codes(kernel(codes, 0 if memory_format is None else memory_format))
 
     return run
 
@@ -144,6 +187,19 @@ def in_codes(rounds_first: Callable) -> Callable:
     return wrap
 
 
+def average(kernel: Callable) -> Callable:
+    """Means of windows.  Those of volumes have channels last."""
+    run_in_codes = in_codes(is_channels_last)(kernel)
+
+    def run(x, *rest):
+        made = run_in_codes(x, *rest)
+        if not isinstance(x, QuantizedTensor):
+            return made
+        return laid_in(made, 3 if x.dim() == 5 else exact_format(x))
+
+    return run
+
+
 def is_channels_last(x: Tensor) -> bool:
     return x.is_contiguous({4: 2, 5: 3}.get(x.dim(), 2))
 
@@ -176,7 +232,8 @@ def padding(kernel: Callable) -> Callable:
             return kernel(x, pad, mode, value)
         if mode == "constant":
             value = int(encode(np.array(value or 0, np.float32), x.dtype, x.quantizer))
-        return x.with_codes(kernel(x.codes, pad, mode, value))
+        made = x.with_codes(kernel(x.codes, pad, mode, value))
+        return made if mode == "constant" else laid_in(made, 0)
 
     return run
 
@@ -268,10 +325,17 @@ def copied(kernel: Callable) -> Callable:
 
 
 def converted(kernel: Callable) -> Callable:
-    """`to` for another device or layout: a quantized tensor is returned as it is."""
+    """`to` for another device or layout; a memory format, the last argument, may be given.
+
+    A quantized tensor that suggests that format, or for which none is given, is returned as it is.
+    """
 
     def run(x, *rest):
-        return x if isinstance(x, QuantizedTensor) else kernel(x, *rest)
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        wanted = rest[-1] if type(rest[-1]) is int else PRESERVE
+        check_rank(wanted, x.dim())
+        return x if wanted in (PRESERVE, format_of(x)) else laid_in(x, wanted)
 
     return run
 
@@ -292,23 +356,30 @@ def takes_tensors(schema: str) -> bool:
 
 
 take_over("on_codes", ON_CODES, on_codes)
-take_over("moving", MOVING, on_bytes)
-take_over("max_pooling", ("max_pool2d",), on_codes)
+take_over("on_laid_codes", ON_LAID_CODES, on_laid_codes)
+take_over("in_rows", IN_ROWS, lambda kernel: in_rows(on_codes(kernel)))
+take_over("cloning", ("clone",), cloned)
+take_over("moving", MOVING, lambda kernel: as_exact(on_bytes(kernel)))
+for _way, _names in (("pooling", ("max_pool1d", "max_pool3d")), ("max_pooling", ("max_pool2d",))):
+    take_over(_way, _names, lambda kernel: as_exact(on_codes(kernel)))
 take_over("on_numbers", ("mean",), on_numbers(quantize))
 take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
-take_over("averaging", AVERAGES, in_codes(is_channels_last))
-take_over("interpolating", INTERPOLATIONS, in_codes(lambda x: False))
+take_over("averaging", AVERAGES, average)
+take_over(
+    "interpolating", INTERPOLATIONS, lambda kernel: as_exact(in_codes(lambda x: False)(kernel))
+)
 take_over(
     "averaging_parts",
     ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),
-    averaging_parts,
+    lambda kernel: as_exact(averaging_parts(kernel)),
 )
 take_over("padding", ("pad",), padding)
 take_over("from_zero", ("sigmoid", "hardsigmoid"), fixed_range(1 / 256, 0))
 take_over("about_zero", ("tanh",), fixed_range(2 / 256, 128))
 take_over("comparing", COMPARISONS, compared)
 take_over("relu", ("relu",), clamping(lambda: (0.0, None)))
-take_over("relu6", ("relu6",), clamping(lambda: (0.0, 6.0)))
+for _op in table.declared("aten::relu6"):
+    _op.quantized_way = "relu6"  # of its native kernel; as a composite, it calls hardtanh
 take_over("clamping", ("hardtanh", "clamp"), clamping(lambda low=None, high=None: (low, high)))
 take_over("clamping_below", ("clamp_min",), clamping(lambda low: (low, None)))
 take_over("clamping_above", ("clamp_max",), clamping(lambda high: (None, high)))

@@ -92,6 +92,13 @@ class QuantizedTensor(Tensor):
         """The codes as an integer tensor that shares the memory."""
         return Tensor(self._storage, CODES[self.dtype], self._size, self._stride, self._offset)
 
+    def laid_codes(self) -> np.ndarray:
+        """The codes in the memory format that they suggest, which is that of most results.
+
+        They may share memory with this tensor.
+        """
+        return in_suggested_format(self.codes._array, self)
+
     def _as_view(self, size, stride, offset: int) -> QuantizedTensor:
         return QuantizedTensor(self._storage, self.dtype, size, stride, offset, self.quantizer)
 
@@ -110,13 +117,15 @@ class QuantizedTensor(Tensor):
         return self
 
     def numbers(self) -> np.ndarray:
-        """The numbers that the codes represent, in float32."""
-        codes = self.codes._array
+        """The numbers that the codes represent, in float32 and the suggested memory format."""
+        codes = self.laid_codes()
         scale, zero = self.quantizer.parameters(codes.ndim)
         if self.quantizer.scheme == PER_CHANNEL_FLOAT:
-            return (codes.astype(np.float32) - zero.astype(np.float32)) * scale
-        wide = np.int64 if self.dtype is dtypes.qint32 else np.int32
-        return (codes.astype(wide) - zero).astype(np.float32) * scale
+            made = (codes.astype(np.float32) - zero.astype(np.float32)) * scale
+        else:
+            wide = np.int64 if self.dtype is dtypes.qint32 else np.int32
+            made = (codes.astype(wide) - zero).astype(np.float32) * scale
+        return in_suggested_format(made, self)
 
     def __reduce__(self):
         return QuantizedTensor, (
@@ -133,6 +142,13 @@ class QuantizedTensor(Tensor):
         from ...printing import quantized_text
 
         return quantized_text(self)
+
+
+def in_suggested_format(array: np.ndarray, x: Tensor) -> np.ndarray:
+    """The array in the memory format that the strides of a tensor suggest."""
+    from ..shared.layout import in_format_of  # imports numpy
+
+    return in_format_of(array, x)
 
 
 def of_codes(codes: Tensor, dtype: DType, quantizer) -> QuantizedTensor:
@@ -157,14 +173,21 @@ def check_zero_point(dtype: DType, zero_point: int) -> None:
 def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
     """The nearest codes of float32 numbers, clamped to the type's range.
 
+    They are in the memory format that the numbers suggest.
+
     Rounds half to even after the zero point is added, as PyTorch's scalar code does.  PyTorch's
     vector kernels round before (`quantize_rounding_first`); results differ if the zero point is
     odd.
     """
     scale, zero = quantizer.parameters(numbers.ndim)
-    numbers = numbers.astype(np.float32)
     with np.errstate(all="ignore"):
-        return clipped(numbers * (np.float32(1) / scale) + np.asarray(zero, np.float32), 0, dtype)
+        scaled = numbers.astype(np.float32) * (np.float32(1) / scale) + np.asarray(zero, np.float32)
+        return as_suggested(clipped(scaled, 0, dtype), numbers)
+
+
+def as_suggested(codes: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """The codes in the memory format that the numbers suggest."""
+    return in_suggested_format(codes, Tensor._wrap(numbers))
 
 
 def clipped(scaled: np.ndarray, zero, dtype: DType) -> np.ndarray:
@@ -181,7 +204,8 @@ def quantize_rounding_first(
     quantizer = Quantizer(float(scale), int(zero_point))
     with np.errstate(all="ignore"):
         scaled = numbers.astype(np.float32) * (np.float32(1) / np.float32(scale))
-    return of_codes(Tensor._wrap(clipped(scaled, zero_point, dtype)), dtype, quantizer)
+    codes = as_suggested(clipped(scaled, zero_point, dtype), numbers)
+    return of_codes(Tensor._wrap(codes), dtype, quantizer)
 
 
 def quantize(numbers: np.ndarray, dtype: DType, scale: float, zero_point: int) -> QuantizedTensor:

@@ -143,7 +143,7 @@ Tensor run_dynamic(Args args, int n) {
   finish.zero_point = zero_point;
   Tensor codes = codes_of(encode(x, ScalarType::QUInt8, scale, zero_point));
   Tensor y = convolve({batched(codes, n), float(scale), zero_point}, c, finish);
-  return numbers_of(quantized(as_given(y, x.dim(), n), scale, zero_point));
+  return as_given(numbers_of(quantized(y, scale, zero_point)), x.dim(), n);
 }
 
 // Adds another quantized tensor before the sum is rounded.

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "ops/layout.h"
 #include "ops/pointwise.h"
 #include "quantized.h"
 
@@ -14,15 +15,18 @@ void op_aten_softmax_int(Context&, Args, Value*);
 
 namespace {
 
+// The memory format of normalised images; that of volumes is row-major.
+int64_t format_of_image(const Tensor& x) { return x.dim() == 4 ? exact_format(x) : kContiguous; }
+
 // Dequantizes, applies a plain operator whose further arguments are `rest`, and quantizes the
-// result.
-Tensor normalised(OpFn plain, Context& ctx, Args args, std::vector<Value> rest) {
+// result, in a memory format.
+Tensor normalised(OpFn plain, Context& ctx, Args args, int64_t format, std::vector<Value> rest) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized normalisation");
   rest.insert(rest.begin(), Value(numbers_of(x)));
   Value made;
   plain(ctx, Args(rest.data(), int(rest.size())), &made);
-  return encode(made.as_tensor(), x.dtype(), args.number(args.size() - 2),
+  return encode(in_format(made.as_tensor(), format), x.dtype(), args.number(args.size() - 2),
                 args.integer(args.size() - 1), Rounding::kFirst);
 }
 
@@ -61,7 +65,9 @@ Tensor batch_norm(Args args, std::initializer_list<int64_t> ranks, bool relu) {
     v[i] = v[i] * factor[c] + shift[c];
     if (relu && v[i] < 0) v[i] = 0;
   }
-  return requantized(y, x.dtype(), args.number(6), args.integer(7));
+  // Images have channels last, also where the input is row-major.
+  int64_t format = x.dim() == 4 ? kChannelsLast : x.dim() == 5 ? kChannelsLast3d : kContiguous;
+  return requantized(in_format(y, format), x.dtype(), args.number(6), args.integer(7));
 }
 
 }  // namespace
@@ -76,20 +82,20 @@ SL_NORM(3d, 5)
 #undef SL_NORM
 
 SL_OP(quantized_layer_norm) {
-  out[0] =
-      normalised(op_aten_layer_norm, ctx, args, {args[1], args[2], args[3], args[4], Value(false)});
+  out[0] = normalised(op_aten_layer_norm, ctx, args, kContiguous,
+                      {args[1], args[2], args[3], args[4], Value(false)});
 }
 SL_OP(quantized_group_norm) {
-  out[0] =
-      normalised(op_aten_group_norm, ctx, args, {args[1], args[2], args[3], args[4], Value(false)});
+  out[0] = normalised(op_aten_group_norm, ctx, args, format_of_image(args.tensor(0)),
+                      {args[1], args[2], args[3], args[4], Value(false)});
 }
 SL_OP(quantized_instance_norm) {
   out[0] = normalised(
-      op_aten_instance_norm, ctx, args,
+      op_aten_instance_norm, ctx, args, format_of_image(args.tensor(0)),
       {args[1], args[2], Value(), Value(), Value(true), Value(0.0), args[3], Value(false)});
 }
 SL_OP(quantized_softmax) {
-  out[0] = normalised(op_aten_softmax_int, ctx, args, {args[1], Value()});
+  out[0] = normalised(op_aten_softmax_int, ctx, args, kContiguous, {args[1], Value()});
 }
 
 }  // namespace scriptlang

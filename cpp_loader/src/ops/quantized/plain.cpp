@@ -42,14 +42,17 @@ void in_fixed_range(OpFn base, Context& ctx, Args args, Value* results, double s
   results[0] = encode(through_numbers(base, ctx, args), type, scale, moved, Rounding::kFirst);
 }
 
-// Applies an operator to the codes as numbers, minus their zero point.
-void in_codes(OpFn base, Context& ctx, Args args, Value* results, Rounding rounding) {
+// Applies an operator to the codes as numbers, minus their zero point. The result has a memory
+// format.
+void in_codes(OpFn base, Context& ctx, Args args, Value* results, int64_t format,
+              Rounding rounding) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
   args[0] = centred_numbers(x);
   Value made;
   base(ctx, args, &made);
-  results[0] = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point, rounding);
+  Tensor y = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point, rounding);
+  results[0] = laid_in(y, format);
 }
 
 Bound bound(const Value& v) {
@@ -67,6 +70,32 @@ void on_codes(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   rewrap(x, outs, results);
 }
 
+void on_laid_codes(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  Tensor x = laid(args.tensor(0));
+  args[0] = codes_of(x);
+  base(ctx, args, results);
+  rewrap(x, outs, results);
+}
+
+void in_rows(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  args[0] = codes_of(x);
+  base(ctx, args, results);
+  results[0] = with_quantizer(to_contiguous(results[0].as_tensor()), x.quantizer());
+}
+
+void pooling(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  args[0] = codes_of(x);
+  base(ctx, args, results);
+  results[0] = with_quantizer(in_format(results[0].as_tensor(), exact_format(x)), x.quantizer());
+}
+
+void cloning(OpFn base, int outs, Context& ctx, Args args, Value* results) {
+  if (args.none(1)) args[1] = Value(int64_t{kContiguous});
+  on_laid_codes(base, outs, ctx, args, results);
+}
+
 void moving(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0), codes = codes_of(x);
   auto seen_as = [](const Tensor& t, ScalarType type) {
@@ -75,7 +104,8 @@ void moving(OpFn base, int, Context& ctx, Args args, Value* results) {
   args[0] = seen_as(codes, x.itemsize() == 1 ? ScalarType::UInt8 : ScalarType::Float32);
   Value made;
   base(ctx, args, &made);
-  results[0] = with_quantizer(seen_as(made.as_tensor(), codes.dtype()), x.quantizer());
+  results[0] = with_quantizer(in_format(seen_as(made.as_tensor(), codes.dtype()), exact_format(x)),
+                              x.quantizer());
 }
 
 void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -95,11 +125,13 @@ void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
   int64_t rank = args.tensor(0).dim();
   bool last = (rank == 4 && is_in_format(args.tensor(0), kChannelsLast)) ||
               (rank == 5 && is_in_format(args.tensor(0), kChannelsLast3d));
-  in_codes(base, ctx, args, results, last ? Rounding::kFirst : Rounding::kMovedFirst);
+  // Volumes have channels last, also where the input is row-major.
+  in_codes(base, ctx, args, results, rank == 5 ? kChannelsLast3d : exact_format(args.tensor(0)),
+           last ? Rounding::kFirst : Rounding::kMovedFirst);
 }
 
 void interpolating(OpFn base, int, Context& ctx, Args args, Value* results) {
-  in_codes(base, ctx, args, results, Rounding::kMovedFirst);
+  in_codes(base, ctx, args, results, exact_format(args.tensor(0)), Rounding::kMovedFirst);
 }
 
 void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -122,7 +154,8 @@ void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
     float sum = float(std::nearbyint(means.data<double>()[i] * double(count)));
     scaled.data<float>()[i] = sum * (1.0f / float(count));
   }
-  results[0] = requantized(scaled, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
+  Tensor y = requantized(scaled, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
+  results[0] = laid_in(y, exact_format(x));
 }
 
 void from_zero(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -140,9 +173,13 @@ void comparing(OpFn base, int, Context& ctx, Args args, Value* results) {
   base(ctx, args, results);
 }
 
-void padding(OpFn base, int, Context& ctx, Args args, Value* results) {
+void padding(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0);
-  if (args.string(2) == "constant") {
+  if (args.string(2) != "constant") {
+    in_rows(base, outs, ctx, args, results);
+    return;
+  }
+  {
     const Quantizer& q = activation(x, "pad");
     int64_t low, high;
     code_limits(x.dtype(), &low, &high);
@@ -212,7 +249,13 @@ void copying(OpFn, int, Context&, Args args, Value* results) {
   results[0] = self;
 }
 
-void converting(OpFn, int, Context&, Args args, Value* results) { results[0] = args[0]; }
+void converting(OpFn, int, Context&, Args args, Value* results) {
+  const Tensor x = args.tensor(0);
+  const Value& last = args[args.size() - 1];  // a memory format, if it is an int
+  const int64_t format = last.is_int() ? last.as_int() : int64_t{kPreserve};
+  bool as_it_is = format == kPreserve || suggested_format(x) == format;
+  results[0] = as_it_is ? x : laid_in(x, format);
+}
 
 }  // namespace quantized_ways
 

@@ -33,8 +33,12 @@ constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
 // clang-format off
 #define SL_QUANTIZED_WAYS(X)                                                                   \
   X(on_codes)         /* apply the operator to the codes */                                    \
-  X(max_pooling)      /* the same, channels last if the input is */                            \
-  X(moving)           /* only moves elements */                                                \
+  X(on_laid_codes)    /* the same, the codes in the memory format they suggest */              \
+  X(in_rows)          /* the same, the result row-major */                                     \
+  X(cloning)          /* the same, row-major unless a memory format is given */                \
+  X(pooling)          /* the same, channels last if the input is */                            \
+  X(max_pooling)      /* the same, with a kernel for images that have channels last */         \
+  X(moving)           /* only moves elements; channels last if the input is */                 \
   X(on_numbers)       /* dequantize; quantize the result as the operand is */                  \
   X(activating)       /* the same, rounded as vector kernels do */                             \
   X(averaging)        /* mean of the codes; rounding depends on memory order */                \
@@ -52,7 +56,7 @@ constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
   X(joining)          /* quantizes all parts as the first one is */                            \
   X(equality)                                                                                  \
   X(copying)          /* quantizes plain numbers, else copies the quantizer */                 \
-  X(converting)       /* returns the tensor unchanged */
+  X(converting)       /* returns the tensor, in a memory format if one is given */
 // clang-format on
 // clang-format off
 #define X(way) void way(OpFn base, int outs, Context& ctx, Args args, Value* results);

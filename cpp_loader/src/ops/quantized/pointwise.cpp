@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "kernels/parallel.h"
+#include "ops/layout.h"
 #include "ops/linalg.h"
 #include "ops/pointwise.h"
 #include "ops/view.h"
@@ -25,11 +26,9 @@ const kernels::QuantizedRowFunctions& rows() { return *kernels::kernels().quanti
 
 bool is_plain(const Tensor& x) { return is_plain_encoding(x.dtype(), x.quantizer()->zero_point); }
 
-// Whether two operands have the same type and shape, and dense codes in the same memory order.
-bool lie_alike(const Tensor& a, const Tensor& b) {
-  int64_t strides[kMaxDims];
-  return a.dtype() == b.dtype() && a.sizes() == b.sizes() && a.strides() == b.strides() &&
-         (a.is_contiguous() || a.permuted_strides(strides));
+// A quantized tensor in the memory format that another one of its size suggests.
+Tensor laid_like_first(const Tensor& x, const Tensor& first) {
+  return laid_in(x, suggested_format(first));
 }
 
 kernels::Scaled scaled_of(const Quantizer& q) {
@@ -40,12 +39,12 @@ kernels::Scaled scaled_of(const Quantizer& q) {
 // code * scale - zero point * scale, rounded once (a fused multiply-add).
 Tensor fused_numbers(const Tensor& x) {
   kernels::Scaled s = scaled_of(*x.quantizer());
-  Tensor codes = to_contiguous(codes_of(x)), y = Tensor::empty(x.sizes(), ScalarType::Float32);
-  Tensor wide = to_dtype(codes, ScalarType::Float64);
+  Tensor wide = to_contiguous(to_dtype(codes_of(x), ScalarType::Float64));
+  Tensor y = Tensor::empty(x.sizes(), ScalarType::Float32);
   for (int64_t i = 0; i < y.numel(); ++i) {
     y.data<float>()[i] = float(wide.data<double>()[i] * double(s.scale) + double(s.shift));
   }
-  return y;
+  return laid_like(y, x);
 }
 
 Tensor numbers_times(const Tensor& x, double factor) {
@@ -56,13 +55,20 @@ Tensor rectified(const Tensor& numbers, bool relu) {
   return relu ? unary_result(numbers, Unary::k_relu, "relu", Rule::kSame) : numbers;
 }
 
-Tensor add(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+Tensor add(Tensor a, Tensor b, double scale, int64_t zero_point, bool relu) {
   SL_CHECK(a.dtype() == b.dtype(), "Add operands should have same data type.");
   const Quantizer &qa = activation(a, "quantized::add"), &qb = activation(b, "quantized::add");
-  if (!lie_alike(a, b) || !is_plain_encoding(a.dtype(), zero_point)) {
+  if (a.sizes() == b.sizes()) {
+    b = laid_like_first(b, a);
+    a = laid(a);
+  }
+  if (a.sizes() != b.sizes() || !is_plain_encoding(a.dtype(), zero_point)) {
     Tensor total =
         binary_result(fused_numbers(a), fused_numbers(b), Binary::k_add, "add", Rule::kSame);
-    return encode(rectified(total, relu), a.dtype(), scale, zero_point, Rounding::kFirst);
+    Tensor y = encode(rectified(total, relu), a.dtype(), scale, zero_point, Rounding::kFirst);
+    if (a.sizes() == total.sizes()) return laid_like_first(y, a);
+    // A result without a place of its own lies as that of any pointwise operator.
+    return with_quantizer(laid_like(codes_of(y), total), y.quantizer());
   }
   Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
   Encoding e = encoding_of(a.dtype(), scale, zero_point);
@@ -83,15 +89,20 @@ Tensor exact_products(const Tensor& a, const Tensor& b) {
   return to_dtype(binary_result(x, y, Binary::k_mul, "mul", Rule::kSame), ScalarType::Float32);
 }
 
-Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, bool relu) {
+Tensor mul(Tensor a, Tensor b, double scale, int64_t zero_point, bool relu) {
   SL_CHECK(a.dtype() == b.dtype(), "Mul operands should have same data type.");
   const Quantizer &qa = activation(a, "quantized::mul"), &qb = activation(b, "quantized::mul");
   float ratio = float(qa.scale) * float(qb.scale) / float(scale);
-  if (!lie_alike(a, b) || !is_plain(a) || !is_plain(b) ||
+  if (a.sizes() == b.sizes()) {
+    b = laid_like_first(b, a);
+    a = laid(a);
+  }
+  if (a.sizes() != b.sizes() || !is_plain(a) || !is_plain(b) ||
       !is_plain_encoding(a.dtype(), zero_point) || std::abs(qa.zero_point) > 1024 ||
       std::abs(qb.zero_point) > 1024) {
     Tensor products = rectified(exact_products(a, b), relu);
-    return requantized(numbers_times(products, ratio), a.dtype(), scale, zero_point);
+    Tensor y = requantized(numbers_times(products, ratio), a.dtype(), scale, zero_point);
+    return laid_in(y, y.dim() == a.dim() ? suggested_format(a) : kContiguous);
   }
   Tensor y = empty_quantized_like(codes_of(a), a.dtype(), scale, zero_point);
   Encoding e = encoding_of(a.dtype(), scale, zero_point);
@@ -105,7 +116,7 @@ Tensor mul(const Tensor& a, const Tensor& b, double scale, int64_t zero_point, b
   return y;
 }
 
-Tensor wide_codes(const Tensor& x) { return to_dtype(codes_of(x), ScalarType::Int64); }
+Tensor wide_codes(const Tensor& x) { return to_dtype(laid(codes_of(x)), ScalarType::Int64); }
 
 // Converts integers to codes of a quantized type.
 Tensor as_codes(const Tensor& whole, ScalarType type) {
@@ -175,7 +186,8 @@ Tensor matmul_codes(const Tensor& a, const Tensor& b, double scale, int64_t zero
   activation(b, "quantized::matmul");
   SL_CHECK(a.dtype() == b.dtype(), "MatMul operands should have same data type.");
   check_zero_point(a.dtype(), zero_point);
-  return encode(matmul(numbers_of(a), numbers_of(b)), a.dtype(), scale, zero_point);
+  Tensor products = to_contiguous(matmul(numbers_of(a), numbers_of(b)));
+  return encode(products, a.dtype(), scale, zero_point);
 }
 
 Tensor cat(Context& ctx, Args args, bool relu) {
@@ -203,7 +215,8 @@ Tensor cat(Context& ctx, Args args, bool relu) {
 
 // Applies f to one-byte codes by a table of all 256.
 template <class F>
-Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers) {
+Tensor by_table(const Tensor& given, double scale, int64_t zero_point, F of_numbers) {
+  Tensor x = laid(given);
   if (x.dtype() == ScalarType::QInt32 || x.numel() < 256) {
     return encode(of_numbers(numbers_of(x)), x.dtype(), scale, zero_point, Rounding::kFirst);
   }
@@ -212,10 +225,7 @@ Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers)
   const Quantizer& q = *x.quantizer();
   Tensor table = encode(of_numbers(numbers_of(quantized(codes, q.scale, q.zero_point))), x.dtype(),
                         scale, zero_point, Rounding::kFirst);
-  int64_t strides[kMaxDims];
-  Tensor from = codes_of(x);
-  if (!from.is_contiguous() && !from.permuted_strides(strides)) from = to_contiguous(from);
-  Tensor y = empty_quantized_like(from, x.dtype(), scale, zero_point);
+  Tensor from = codes_of(x), y = empty_quantized_like(from, x.dtype(), scale, zero_point);
   const uint8_t *at = static_cast<uint8_t*>(table.raw()), *in = static_cast<uint8_t*>(from.raw());
   uint8_t* to = static_cast<uint8_t*>(y.raw());
   kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
@@ -227,9 +237,7 @@ Tensor by_table(const Tensor& x, double scale, int64_t zero_point, F of_numbers)
 // Applies f to every number.
 template <class F>
 Tensor each_number(const Tensor& numbers, F f) {
-  Tensor y = Tensor::empty_like(numbers, ScalarType::Float32), x = numbers;
-  int64_t strides[kMaxDims];
-  if (!x.is_contiguous() && !x.permuted_strides(strides)) x = to_contiguous(x);
+  Tensor x = laid(numbers), y = Tensor::empty_like(x, ScalarType::Float32);
   for (int64_t i = 0; i < y.numel(); ++i) y.data<float>()[i] = f(x.data<float>()[i]);
   return y;
 }
@@ -262,7 +270,7 @@ Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_p
     float& v = numbers.data<float>()[i];
     if (!(v > 0)) v = v * slope.data<float>()[i / inner % channels];
   }
-  return encode(numbers, x.dtype(), scale, zero_point, Rounding::kFirst);
+  return encode(in_format_of(numbers, x), x.dtype(), scale, zero_point, Rounding::kFirst);
 }
 
 }  // namespace
@@ -275,14 +283,11 @@ Tensor clamped(const Tensor& x, Bound low, Bound high) {
   from = low ? code_of(*low * inverse, q.zero_point, least, most) : least;
   to = high ? code_of(*high * inverse, q.zero_point, least, most) : most;
   if (x.dtype() == ScalarType::QInt32) {
-    Tensor codes = at_least(codes_of(x), from);
+    Tensor codes = at_least(laid(codes_of(x)), from);
     codes = binary_result(codes, Scalar(to), Binary::k_minimum, "minimum", Rule::kSame);
     return with_quantizer(codes, x.quantizer());
   }
-  int64_t strides[kMaxDims];
-  Tensor codes = codes_of(x);
-  if (!codes.is_contiguous() && !codes.permuted_strides(strides)) codes = to_contiguous(codes);
-  Tensor y = Tensor::empty_like(codes, codes.dtype());
+  Tensor codes = laid(codes_of(x)), y = Tensor::empty_like(codes, codes.dtype());
   kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
     rows().clamp(end - begin, codes.data<uint8_t>() + begin, is_signed_code(x.dtype()),
                  int32_t(from), int32_t(to), y.data<uint8_t>() + begin);
@@ -369,24 +374,22 @@ void op_aten_sigmoid(Context&, Args, Value*);
 void op_aten_elu(Context&, Args, Value*);
 SL_OP(quantized_hardswish) { out[0] = activated(op_aten_hardswish, ctx, args, 1, 0); }
 SL_OP(quantized_sigmoid) { out[0] = activated(op_aten_sigmoid, ctx, args, 1, 0); }
-SL_OP(quantized_elu) { out[0] = activated(op_aten_elu, ctx, args, 3, 3); }
+SL_OP(quantized_elu) { out[0] = laid_in(activated(op_aten_elu, ctx, args, 3, 3), kContiguous); }
 SL_OP(quantized_celu) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized::celu");
   double alpha = args.scalar(3).to_double();
   SL_CHECK(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   std::vector<Value> rest{Value(alpha), Value(1.0), Value(1.0 / alpha)};
-  out[0] = by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
+  Tensor y = by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
     return through(op_aten_elu, ctx, numbers, rest);
   });
+  out[0] = laid_in(y, kContiguous);
 }
 SL_OP(quantized_dropout) {
-  // As in PyTorch: a copy, even in training; the output's parameters are ignored.
-  const Tensor& x = args.tensor(0);
-  const Quantizer& q = activation(x, "quantized::dropout");
-  Tensor codes = codes_of(x), copy = Tensor::empty_like(codes, codes.dtype());
-  copy_into(copy, codes);
-  out[0] = quantized(copy, q.scale, q.zero_point);
+  // As in PyTorch: the input, even in training; the output's parameters are ignored.
+  activation(args.tensor(0), "quantized::dropout");
+  out[0] = args[0];
 }
 
 }  // namespace scriptlang

@@ -78,7 +78,7 @@ void pool_line(const Windows& w, const uint8_t* image, int64_t channels, bool is
 
 void quantized_ways::max_pooling(OpFn base, int outs, Context& ctx, Args args, Value* results) {
   Windows w;
-  if (!settle(args, &w)) return on_codes(base, outs, ctx, args, results);
+  if (!settle(args, &w)) return pooling(base, outs, ctx, args, results);
   Tensor x = args.tensor(0);
   int64_t channels = x.size(1), image = w.in[0] * w.in[1] * channels;
   Tensor y = Tensor::empty({x.size(0), channels, w.out[0], w.out[1]}, type_of_codes(x.dtype()));

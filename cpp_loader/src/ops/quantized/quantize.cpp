@@ -4,8 +4,10 @@
 
 #include "kernels/parallel.h"
 #include "values/type.h"
+#include "ops/layout.h"
 #include "ops/options.h"
 #include "ops/pointwise.h"
+#include "ops/view.h"
 #include "quantized.h"
 
 namespace scriptlang {
@@ -26,15 +28,6 @@ template <class F>
 void each_piece(int64_t n, F f) {
   kernels::parallel_for(n, kGrain, f);
 }
-
-// x itself when it is dense in some order of its dimensions, else a row-major copy.
-Tensor dense(const Tensor& x) {
-  int64_t strides[kMaxDims];
-  if (x.is_contiguous() || x.permuted_strides(strides)) return x;
-  return to_contiguous(x);
-}
-
-Tensor dense_codes(const Tensor& x) { return dense(codes_of(x)); }
 
 int64_t load_code(const void* codes, ScalarType type, int64_t i) {
   switch (type) {
@@ -75,6 +68,7 @@ struct Channels {
 };
 
 Tensor channel_numbers(const Tensor& x, const Quantizer& q) {
+  const int64_t format = suggested_format(x);
   Tensor codes = to_contiguous(codes_of(x)), y = Tensor::empty(x.sizes(), ScalarType::Float32);
   Channels channels(q, x.sizes());
   bool is_float = q.scheme == QuantScheme::PerChannelFloat;
@@ -88,7 +82,7 @@ Tensor channel_numbers(const Tensor& x, const Quantizer& q) {
       to[i] = centred * channels.scales[c];
     }
   });
-  return y;
+  return in_format(y, format);
 }
 
 Tensor encode_channels(const Tensor& numbers, ScalarType type, Quantizer* q) {
@@ -104,7 +98,7 @@ Tensor encode_channels(const Tensor& numbers, ScalarType type, Quantizer* q) {
       store_code(codes.raw(), type, i, code_of(scaled, 0, low, high));
     }
   });
-  return with_quantizer(codes, q);
+  return with_quantizer(in_format_of(codes, numbers), q);
 }
 
 Ref<Quantizer> hold(Quantizer* q) { return Ref<Quantizer>(q); }
@@ -174,10 +168,10 @@ Value dequantized_list(Args args) {
   return tensor_list(std::move(made));
 }
 
-Tensor copy_of_codes(const Tensor& x) {
+Tensor copy_of_codes(const Tensor& x, int64_t format) {
   SL_CHECK(type_with_codes(x.dtype()) != ScalarType::Undefined,
            "codes are int8, uint8 or int32, not ", dtype_name(x.dtype()));
-  Tensor made = Tensor::empty_like(x, x.dtype());
+  Tensor made = empty_in_format(x.sizes(), x.dtype(), format);
   copy_into(made, x);
   return made;
 }
@@ -234,12 +228,30 @@ Tensor empty_quantized_like(const Tensor& x, ScalarType type, double scale, int6
   return quantized(Tensor::empty_like(x, type_of_codes(type)), scale, zero_point);
 }
 
+Tensor laid(const Tensor& x) {
+  if (!x.quantizer()) return in_format_of(x, x);
+  return laid_in(x, suggested_format(x));
+}
+
+Tensor laid_in(const Tensor& x, int64_t format) {
+  return with_quantizer(in_format(codes_of(x), format), x.quantizer());
+}
+
+int64_t exact_format(const Tensor& x) {
+  const Tensor image = x.dim() == 3 ? view_unsqueeze(x, 2) : x;
+  const int64_t format = image.dim() == 4   ? kChannelsLast
+                         : image.dim() == 5 ? kChannelsLast3d
+                                            : kContiguous;
+  bool is = format != kContiguous && !image.is_contiguous() && is_in_format(image, format);
+  return is ? format : kContiguous;
+}
+
 Tensor plain_floats(const Tensor& t) { return contiguous_as(t, ScalarType::Float32); }
 
 Tensor numbers_of(const Tensor& x) {
   const Quantizer& q = quantizer_of(x, "dequantize");
   if (!q.is_per_tensor()) return channel_numbers(x, q);
-  Tensor codes = dense_codes(x), y = Tensor::empty_like(codes, ScalarType::Float32);
+  Tensor codes = laid(codes_of(x)), y = Tensor::empty_like(codes, ScalarType::Float32);
   float* to = y.data<float>();
   float scale = float(q.scale);
   bool is_plain = is_plain_encoding(x.dtype(), q.zero_point);
@@ -278,7 +290,7 @@ int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high, Rou
 
 static Tensor encode_scaled(const Tensor& numbers, float factor, ScalarType type, double scale,
                             int64_t zero_point, Rounding rounding) {
-  Tensor x = dense(numbers), y = empty_quantized_like(x, type, scale, zero_point);
+  Tensor x = laid(numbers), y = empty_quantized_like(x, type, scale, zero_point);
   const float* from = x.data<float>();
   Encoding e = encoding_of(type, scale, is_plain_encoding(type, zero_point) ? zero_point : 0);
   e.factor = factor;
@@ -424,15 +436,14 @@ SL_OP(aten_qscheme) { out[0] = Value(int64_t(quantizer_of(args.tensor(0), "qsche
 SL_OP(aten_int_repr) {
   const Tensor& x = args.tensor(0);
   SL_CHECK(is_quantized(x.dtype()), "int_repr takes a quantized tensor");
-  Tensor codes = codes_of(x), made = Tensor::empty(x.sizes(), codes.dtype());
-  copy_into(made, codes);
-  out[0] = made;
+  out[0] = copy_of_codes(codes_of(x), suggested_format(x));
 }
 SL_OP(aten__make_per_tensor_quantized_tensor) {
-  out[0] = quantized(copy_of_codes(args.tensor(0)), args.number(1), args.integer(2));
+  const Tensor& x = args.tensor(0);
+  out[0] = quantized(copy_of_codes(x, suggested_format(x)), args.number(1), args.integer(2));
 }
 SL_OP(aten__make_per_channel_quantized_tensor) {
-  Tensor codes = copy_of_codes(args.tensor(0));
+  Tensor codes = copy_of_codes(args.tensor(0), kContiguous);
   Ref<Quantizer> q = channel_quantizer(codes, args.tensor(1), args.tensor(2), args.integer(3));
   out[0] = with_quantizer(codes, q.get());
 }

@@ -28,11 +28,20 @@ kernels::Encoding encoding_of(ScalarType type, double scale, int64_t zero_point)
 
 // A quantized tensor that shares the memory of `codes`.
 Tensor quantized(const Tensor& codes, double scale, int64_t zero_point);
-// Uninitialised quantized tensors: row-major, or with the strides of `x` (see Tensor::empty_like).
+// Uninitialised quantized tensors: row-major, or with the strides of `x`, which is dense.
 Tensor empty_quantized(IntSpan sizes, ScalarType type, double scale, int64_t zero_point);
 Tensor empty_quantized_like(const Tensor& x, ScalarType type, double scale, int64_t zero_point);
 
-// Dequantizes: the float32 values of the codes, with the strides of the codes.
+// A tensor, quantized or not, in the memory format that its strides suggest, which is that of most
+// results: itself, or a copy.
+Tensor laid(const Tensor& x);
+// A quantized tensor in a memory format: itself, or a copy.
+Tensor laid_in(const Tensor& x, int64_t format);
+// The memory format of what layers make of an image or a signal (an image of one row): channels
+// last where the strides are exactly those of it, and not row-major as well.
+int64_t exact_format(const Tensor& x);
+
+// Dequantizes: the float32 values of the codes, in the suggested memory format.
 Tensor numbers_of(const Tensor& x);
 // As numbers_of; tensors that are not quantized are converted to float32.
 Tensor numbers_of_either(const Tensor& x);
@@ -40,7 +49,7 @@ Tensor numbers_of_either(const Tensor& x);
 // rounds the sum; its vector kernels round before they add it. The two differ for values halfway
 // between integers when the zero point is odd.
 enum class Rounding { kMovedFirst, kFirst };
-// Quantizes float32 numbers.
+// Quantizes float32 numbers. The codes have the memory format that the numbers suggest.
 Tensor encode(const Tensor& numbers, ScalarType type, double scale, int64_t zero_point,
               Rounding rounding = Rounding::kMovedFirst);
 // The code of a number that has been divided by the scale: shifted by the zero point, rounded,
@@ -50,7 +59,7 @@ int64_t code_of(float scaled, int64_t zero_point, int64_t low, int64_t high,
 // Quantizes float32 numbers that have been divided by the scale.
 Tensor requantized(const Tensor& scaled, ScalarType type, double scale, int64_t zero_point,
                    Rounding rounding = Rounding::kFirst);
-// The codes minus their zero point, as float32.
+// The codes minus their zero point, as float32 in the suggested memory format.
 Tensor centred_numbers(const Tensor& x);
 // The tensor as row-major float32: itself, or a copy.
 Tensor plain_floats(const Tensor& t);
