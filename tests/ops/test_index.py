@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import builtins
+
 import numpy as np
 import pytest
+from scriptlang.interpreter.engine import available
 
+import scriptlang as sl
+from scriptlang import nn
 from scriptlang.tensors import from_numpy
 from tests.ops.harness import Arrays, both_tests, call
 
@@ -205,3 +210,59 @@ def test_an_index_out_of_range_is_named():
         from_numpy(np.zeros(3))[5]
     with pytest.raises(IndexError, match="too many indices for tensor of dimension 1"):
         from_numpy(np.zeros(3))[0, 0]
+
+
+class Rows(nn.Module):
+    """Operators on rows at indices."""
+
+    def forward(self, name: str, x: sl.Tensor, dim: int, index: sl.Tensor, alpha: int):
+        size = list(x.size())
+        if len(size) > 0:
+            size[dim] = index.numel()
+        rows = sl.ones(size, dtype=x.dtype)
+        if name == "index_add":
+            return x.index_add(dim, index, rows, alpha=alpha)
+        if name == "index_copy":
+            return x.index_copy(dim, index, rows)
+        if name == "index_reduce":
+            return x.index_reduce(dim, index, rows, "prod")
+        if name == "take":
+            return sl.take(x, index)
+        return x.put_(index, sl.ones(index.numel()))
+
+
+IN_SELF = "IndexError", "index out of range in self"
+
+OUTSIDE = [
+    ("index_add", (5,), 0, -1, 1, *IN_SELF),
+    ("index_add", (), 0, 7, 1, *IN_SELF),
+    ("index_add", (5, 3), 0, 7, 1, "RuntimeError", "index 7 is out of bounds for dimension 0 with"),
+    ("index_add", (5, 3), 1, -1, 1, "RuntimeError", "index -1 is out of bounds for dimension 1"),
+    ("index_add", (5, 3), 1, 7, 2, *IN_SELF),
+    ("index_add", (2, 5, 3), 1, 7, 1, *IN_SELF),
+    ("index_add", (2, 5, 3), 2, 7, 1, "RuntimeError", "index 7 is out of bounds for dimension 2"),
+    ("index_copy", (5, 3), 0, -1, 1, "IndexError", "index_copy_(): index -1 is out of bounds for"),
+    ("index_reduce", (5, 3), 0, -1, 1, *IN_SELF),
+    ("take", (5, 3), 0, 20, 1, "IndexError", "out of range: tried to access index 20 on a tensor"),
+    ("take", (0,), 0, 0, 1, "IndexError", "take(): tried to take from an empty tensor"),
+    ("put", (5, 3), 0, -16, 1, "IndexError", "out of range: tried to access index -16 on a tensor"),
+]
+"""Operator, size, dimension, index, alpha; the class and the beginning of PyTorch's error."""
+
+
+@pytest.mark.parametrize("engine", available())
+@pytest.mark.parametrize("case", OUTSIDE, ids=str)
+def test_rows_outside_are_pytorchs_errors(case, engine):
+    name, size, dim, index, alpha, kind, text = case
+    module = sl.script(Rows(), engine=engine)
+    with pytest.raises(Exception) as found:
+        module(name, sl.zeros(size), dim, sl.tensor([index]), alpha)
+    assert isinstance(found.value, getattr(builtins, kind)), found.type
+    assert str(found.value).startswith(text)
+
+
+@pytest.mark.parametrize("engine", available())
+def test_elements_are_counted_from_either_end(engine):
+    module = sl.script(Rows(), engine=engine)
+    assert module("take", sl.arange(4.0), 0, sl.tensor([-1, 0]), 1).tolist() == [3.0, 0.0]
+    assert module("put", sl.zeros(3), 0, sl.tensor([-1]), 1).tolist() == [0.0, 0.0, 1.0]

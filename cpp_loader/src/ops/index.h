@@ -34,6 +34,9 @@ void check_row_indices(const char* name, int position, ScalarType type);
 // Whether all n places are in [least, size).
 bool all_within(const int64_t* at, int64_t n, int64_t least, int64_t size);
 
+// Raises IndexError unless int64 indices are those of elements, counted from either end.
+void check_elements(const Tensor& index, int64_t count);
+
 // Copies a few bytes, in most cases one element.
 inline void move_bytes(void* to, const void* from, int64_t bytes) {
   switch (bytes) {

@@ -134,6 +134,16 @@ Tensor index_select(const Tensor& self, int64_t dim, const Tensor& index) {
   return index_tensor(self, indices);
 }
 
+void check_elements(const Tensor& index, int64_t count) {
+  Tensor places = to_contiguous(index);
+  const int64_t *at = places.data<int64_t>(), n = places.numel();
+  if (all_within(at, n, -count, count)) return;
+  const int64_t wrong =
+      *std::find_if(at, at + n, [&](int64_t k) { return k < -count || k >= count; });
+  raise(ErrorKind::IndexError, "out of range: tried to access index ", wrong, " on a tensor of ",
+        count, " elements.");
+}
+
 bool try_write_parts(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& values,
                      bool accumulate) {
   const ScalarType type = self.dtype();
@@ -202,6 +212,21 @@ void index_fill(const Tensor& self, int64_t dim, const Tensor& index, const Scal
   index_put(target, with_index(target, dim, index), one, false);
 }
 
+// Indices as contiguous int64. Raises as PyTorch does if one is negative or too large; it scatters
+// along the first and the last of several dimensions what it need not multiply.
+Tensor rows_of(const Tensor& self, int64_t dim, const Tensor& index, bool adds, bool scatters) {
+  Tensor places = contiguous_as(index, ScalarType::Int64);
+  const int64_t *at = places.data<int64_t>(), n = places.numel(), size = self.size(dim);
+  if (all_within(at, n, 0, size)) return places;
+  const int64_t wrong = *std::find_if(at, at + n, [&](int64_t k) { return k < 0 || k >= size; });
+  if (adds && !(scatters && self.dim() > 1 && (dim == 0 || dim == self.dim() - 1))) {
+    raise(ErrorKind::IndexError, "index out of range in self");
+  }
+  raise(adds ? ErrorKind::RuntimeError : ErrorKind::IndexError,
+        adds ? "" : "index_copy_(): ", "index ", wrong, " is out of bounds for dimension ", dim,
+        " with size ", size);
+}
+
 void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Tensor& source,
                  bool accumulate, const Scalar& factor) {
   check_apart(self, index, false);
@@ -209,6 +234,9 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
   SL_CHECK(accumulate || index.dtype() == ScalarType::Int64,
            "index_copy_(): Expected a long "
            "tensor for index, but got ",
+           dtype_display_name(index.dtype()));
+  SL_CHECK(index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32,
+           "index_add_(): Expected dtype int32/int64 for index but got: ",
            dtype_display_name(index.dtype()));
   SL_CHECK(source.dtype() == self.dtype(),
            "index_add_(): self and source expected to have the "
@@ -229,18 +257,18 @@ void index_write(const Tensor& self, int64_t dim, const Tensor& index, const Ten
              "Got self.shape = ",
              to_string(self.sizes()), " source.shape = ", to_string(source.sizes()));
   }
-  if (!(factor.is_integral() && factor.i == 1)) {
+  const bool is_one = factor.is_integral() && factor.i == 1;
+  if (!is_one) {
     values = to_dtype(binary_result(values, factor, kernels::Binary::k_mul, "mul", Rule::kSame),
                       self.dtype());
   }
   check_writable(target);
-  if (accumulate && self.numel() == 0) return;
-  if (index.dim() <= 1 &&
-      (index.dtype() == ScalarType::Int64 || index.dtype() == ScalarType::Int32) &&
-      try_write_parts(target, dim, index, values, accumulate)) {
-    return;
-  }
-  index_put(target, with_index(target, dim, index), values, accumulate);
+  if (accumulate && self.dim() > 1 && self.numel() == 0) return;
+  const bool scatters = is_one && index.dtype() == ScalarType::Int64;
+  const std::vector<Tensor> indices = with_index(target, dim, index);
+  Tensor places = rows_of(target, dim, index, accumulate, scatters);
+  if (try_write_parts(target, dim, places, values, accumulate)) return;
+  index_put(target, indices, values, accumulate);
 }
 
 }  // namespace
@@ -250,6 +278,10 @@ SL_OP(aten_take) {
   const Tensor &self = args.tensor(0), &index = args.tensor(1);
   SL_CHECK(index.dtype() == ScalarType::Int64, "take(): Expected a long tensor for index, but got ",
            dtype_display_name(index.dtype()));
+  if (index.numel() > 0 && self.numel() == 0) {
+    raise(ErrorKind::IndexError, "take(): tried to take from an empty tensor");
+  }
+  check_elements(index, self.numel());
   out[0] = index_tensor(reshape(self, {self.numel()}), {index});
 }
 SL_OP(aten_index_fill__int_Scalar) {

@@ -43,6 +43,7 @@ void put(const Tensor& self, const Tensor& index, const Tensor& source, bool acc
   check_writable(self);
   check_apart(self, index, false);
   check_apart(self, source, false);
+  check_elements(index, self.numel());
   if (index.numel() == 0) return;
   Tensor flat = self.is_contiguous() ? flat_view(self) : clone(to_contiguous(self));
   flat = flat_view(flat);
@@ -107,9 +108,7 @@ void fold_rows(Fold fold, bool include_self, T* rows, int64_t n, int64_t outer, 
   Working<int64_t> seen(as_size(n), include_self);
   for (int64_t i = 0; i < count; ++i) {
     int64_t k = index[i];
-    if (k < 0 || k >= n) {
-      raise(ErrorKind::IndexError, "index ", k, " is out of bounds for dimension with size ", n);
-    }
+    if (k < 0 || k >= n) { raise(ErrorKind::IndexError, "index out of range in self"); }
     if (seen[size_t(k)] == 0) std::fill_n(rows + k * outer, outer, neutral<T>(fold));
     ++seen[size_t(k)];
     for (int64_t j = 0; j < outer; ++j) {

@@ -17,7 +17,16 @@ from ..shared.elementwise import (
     unsupported,
 )
 from ..shared.form_kernels import on_copy
-from ..shared.index_keys import check_count, check_indices, check_long, check_target, numpy_key
+from ..shared.index_keys import (
+    check_count,
+    check_elements,
+    check_indices,
+    check_long,
+    check_rows,
+    check_source,
+    check_target,
+    numpy_key,
+)
 from ..table import declare, describe, primitive
 from .view import as_strided
 
@@ -303,41 +312,12 @@ def index_add_(self, dim, index, source, alpha=1):
         )
     check_source("index_add_", self, dim, index, source, scalars=False)
     check_target(self, index, source)
-    if not self.numel():
+    if not self.numel() and len(self._size) > 1:
         return self
+    check_rows("index_add_", self, dim, index, scatters=index.dtype is dtypes.int64 and alpha == 1)
     array, key = rows(self, dim, index)
     np.add.at(array, key, source._array * array_of(alpha, self.dtype))
     return self
-
-
-def check_source(
-    name: str, self: Tensor, dim: int, index: Tensor, source: Tensor, scalars=True
-) -> None:
-    """Raise unless the source has the type of `self`, one row per index, and otherwise its size.
-
-    scalars: whether a tensor without dimensions may stand for one with a single element.
-    """
-    dim = wrap_dim(dim, len(self._size))
-    if self.dtype is not source.dtype:
-        raise RuntimeError(
-            f"{name}(): self and source expected to have the same dtype, but got "
-            f"(self) {DISPLAY[self.dtype.name]} and (source) "
-            f"{DISPLAY[source.dtype.name]}"
-        )
-    target, given = list(self._size) or [1], list(source._size) or [1]
-    if len(target) != len(given) or given[dim] != index.numel():
-        raise RuntimeError(
-            f"{name}(): Number of indices ({index.numel()}) should be equal to "
-            f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
-            f"dim: {dim}"
-        )
-    target[dim] = given[dim]
-    if target != given or not scalars and len(self._size) != len(source._size):
-        raise RuntimeError(
-            "source tensor shape must match self tensor shape, excluding the "
-            f"specified dimension. Got self.shape = {list(self._size)} source.shape "
-            f"= {list(source._size)}"
-        )
 
 
 def rows(self, dim, index) -> tuple[np.ndarray, tuple]:
@@ -357,6 +337,7 @@ def index_copy_(self, dim, index, source):
         )
     check_source("index_copy_", self, dim, index, source)
     check_target(self, index, source)
+    check_rows("index_copy_", self, dim, index)
     array, key = rows(self, dim, index)
     array[key] = source._array.reshape(1) if not source._size else source._array
     return self
@@ -500,7 +481,7 @@ def put_(self, index, source, accumulate):
             f"{index.numel()}"
         )
     check_target(self, index, source)
-    check_indices(index._array, self.numel(), 0)
+    check_elements(index, self.numel(), "put_(): Tried to put elements into an empty tensor")
     flat = np.array(self._array).reshape(-1)
     at = index._array.reshape(-1)
     value = source._array.reshape(-1)
@@ -553,6 +534,7 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
     if self.dtype is not source.dtype:
         raise RuntimeError("index_reduce(): self and source expected to have the same dtype")
     check_source("index_reduce_", self, dim, index, source)
+    check_rows("index_reduce_", self, dim, index)
     array, key = rows(self, dim, index)
     value = source._array if self._size else source._array.reshape(-1)
     reduce_into(array, key, value, reduce, include_self)
@@ -561,8 +543,10 @@ def index_reduce_(self, dim, index, source, reduce, include_self):
 
 @primitive("aten::take(Tensor self, Tensor index) -> Tensor", out_memory="apart")
 def take(self, index):
-    check_long("take()", index)
-    check_indices(index._array, self.numel(), 0)
+    if index.dtype is not dtypes.int64:
+        given = DISPLAY[index.dtype.name]
+        raise RuntimeError(f"take(): Expected a long tensor for index, but got {given}")
+    check_elements(index, self.numel(), "take(): tried to take from an empty tensor")
     return Tensor._wrap(np.asarray(self._array.reshape(-1)[index._array], order="C"))
 
 

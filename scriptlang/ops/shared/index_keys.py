@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ... import dtypes
-from ...tensors import Tensor
+from ...tensors import Tensor, wrap_dim
 from .elementwise import DISPLAY, check_apart, check_writable
 
 
@@ -98,3 +98,65 @@ def numpy_key(self: Tensor, indices) -> tuple:
         raise IndexError(f"too many indices for tensor of dimension {len(self._size)} (got {dim})")
     check_common(key, indices)
     return tuple(key)
+
+
+def check_rows(name: str, self: Tensor, dim: int, index: Tensor, scatters: bool = False) -> None:
+    """Raise as PyTorch does if an index is negative or too large.
+
+    scatters: whether PyTorch calls scatter_add for the first and the last of several dimensions."""
+    dim = wrap_dim(dim, len(self._size))
+    size = self._size[dim] if self._size else 1
+    at = index._array.reshape(-1)
+    wrong = at[(at < 0) | (at >= size)]
+    if not len(wrong):
+        return
+    text = f"index {wrong[0]} is out of bounds for dimension {dim} with size {size}"
+    if name == "index_copy_":
+        raise IndexError(f"index_copy_(): {text}")
+    if scatters and len(self._size) > 1 and dim in (0, len(self._size) - 1):
+        raise RuntimeError(text)
+    raise IndexError("index out of range in self")
+
+
+def check_elements(index: Tensor, count: int, empty: str) -> None:
+    """Raise IndexError unless the indices are those of elements, counted from either end.
+
+    empty: the error if there are none."""
+    if not count and index.numel():
+        raise IndexError(empty)
+    at = index._array.reshape(-1)
+    wrong = at[(at < -count) | (at >= count)]
+    if len(wrong):
+        raise IndexError(
+            f"out of range: tried to access index {wrong[0]} on a tensor of {count} elements."
+        )
+
+
+def check_source(
+    name: str, self: Tensor, dim: int, index: Tensor, source: Tensor, scalars=True
+) -> None:
+    """Raise unless the source has the type of `self`, one row per index, and otherwise its size.
+
+    scalars: whether a tensor without dimensions may stand for one with a single element.
+    """
+    dim = wrap_dim(dim, len(self._size))
+    if self.dtype is not source.dtype:
+        raise RuntimeError(
+            f"{name}(): self and source expected to have the same dtype, but got "
+            f"(self) {DISPLAY[self.dtype.name]} and (source) "
+            f"{DISPLAY[source.dtype.name]}"
+        )
+    target, given = list(self._size) or [1], list(source._size) or [1]
+    if len(target) != len(given) or given[dim] != index.numel():
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.numel()}) should be equal to "
+            f"source.size(dim): ({given[dim] if dim < len(given) else 0}), for "
+            f"dim: {dim}"
+        )
+    target[dim] = given[dim]
+    if target != given or not scalars and len(self._size) != len(source._size):
+        raise RuntimeError(
+            "source tensor shape must match self tensor shape, excluding the "
+            f"specified dimension. Got self.shape = {list(self._size)} source.shape "
+            f"= {list(source._size)}"
+        )
