@@ -169,3 +169,30 @@ def test_a_step_counts_as_a_write():
         step.step(x, y)
         with pytest.raises(RuntimeError, match="modified by an inplace operation"):
             loss.backward()
+
+
+class Pair(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.a, self.b = nn.Linear(2, 3), nn.Linear(3, 1)
+
+    def forward(self, x: scriptlang.Tensor, chosen: bool):
+        y = self.b(self.a(x)).sum()
+        if chosen and y.item() > 1e9:
+            return y * 2
+        return y
+
+
+@pytest.mark.parametrize("chosen", [False, True], ids=["straight", "tape"])
+def test_parameters_that_are_frozen_later_get_no_gradients(chosen):
+    module = scriptlang.script(Pair())
+    f, x = scriptlang.value_and_grad(module), scriptlang.ones(4, 2)
+    everything = {"a.weight", "a.bias", "b.weight", "b.bias"}
+    for frozen in (set(), {"a.weight"}, {"a.weight", "b.bias"}, everything, set()):
+        for name, p in module.named_parameters():
+            p.requires_grad_(name not in frozen)
+        for _ in range(3):
+            value, grads = f(x, chosen)
+            assert grads.keys() == everything - frozen and not value.requires_grad
+            assert "b.bias" in frozen or grads["b.bias"].item() == 4.0
+    assert (f.why(x, chosen) != "") is chosen

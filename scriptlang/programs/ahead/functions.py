@@ -23,7 +23,8 @@ def value_and_grad(program: Any, wrt: Wrt = None, *, engine: str = "auto") -> Va
     element if it is a tuple, has to be a tensor with one element; that is differentiated.
     wrt: what to differentiate with respect to: the index or name of an argument (a tensor, or a
     list of tensors), the name of a parameter or buffer, or a sequence of these. The default is the
-    first argument of a function, or all parameters of a module that require a gradient.
+    first argument of a function, or all parameters of a module that require a gradient at the
+    time of the call.
     A call returns (result, gradients): one gradient for a single `wrt`, a tuple for a sequence, and
     a dict by name for a module with the default. A gradient is None if the result does not depend
     on the tensor. Neither part has a history.

@@ -121,7 +121,8 @@ class Sources:
     """What a function is differentiated with respect to.
 
     places: indices of arguments. names: parameters and buffers. order: (is it an argument, its
-    index in places or names), in the user's order. kind: "one", "tuple" or "dict".
+    index in places or names), in the user's order. kind: "one", "tuple" or "dict"; then it is all
+    parameters that require a gradient when `renew` is called.
     """
 
     def __init__(self, owner: Ahead, wrt: Wrt) -> None:
@@ -131,16 +132,23 @@ class Sources:
         self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
         if wrt is None and module is not None:
             self.kind = "dict"
-            named = module._named_tensors("parameter", "", True)
-            self.names: list[str] = [n for n, t in named if t._requires_grad]
-            self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(self.names))]
             self.places: list[int] = []
+            self.renew()
             return
         if wrt is None:
             wrt, self.kind = 0, "one"
-        self.order, self.places, self.names = [], [], []
+        self.order, self.places, self.names, self.flags = [], [], [], []
         for what in [wrt] if isinstance(wrt, (int, str)) else wrt:
             self.add(what)
+
+    def renew(self) -> None:
+        """Find the parameters that require a gradient now, if the user has not named some."""
+        if self.kind != "dict":
+            return
+        named = list(self.owner.program._named_tensors("parameter", "", True))
+        self.flags = [(t, t._requires_grad) for _, t in named]
+        self.names: list[str] = [n for n, t in named if t._requires_grad]
+        self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(self.names))]
 
     def add(self, what: int | str) -> None:
         """Add one argument or parameter. Raises ValueError if it does not exist."""
@@ -499,6 +507,10 @@ class ValueAndGrad(Ahead):
         self.remember(args, values[len(self.first) :], made)
         return made.run(leaves)
 
+    def found(self, values: list[Any]) -> tuple[Any, list[Any]]:
+        self.sources.renew()
+        return super().found(values)
+
     def straight(self, values: list[Any], facts: list[TensorFacts]) -> Straight:
         joint = self.joint(values, facts)
         value = joint.result[0] if isinstance(joint.result, tuple) else joint.result
@@ -517,7 +529,9 @@ class ValueAndGrad(Ahead):
         template, outputs = templated((joint.result, gradients))
         own = len(templated(joint.result)[1])
         joint.close(outputs[:own], outputs[own:])
-        return Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
+        made = Straight(joint, template, f"{self.function.name}_and_grad", self.engine)
+        made.flags = self.sources.flags
+        return made
 
     def __repr__(self) -> str:
         return f"<value_and_grad of {self.function.schema}>"
