@@ -65,10 +65,14 @@ class Backward:
         self.e, self.sources = e, sources
         self.grads: dict[Value, Tensor] = {}
         self.entries = list(e.entries)
-        self.reached = set(sources)
+        self.reached = {v for source in sources for v in self.all_of(source)}
         for entry in self.entries:
             if any(self.is_wanted(t) for t in tensors_in(entry.arguments)):
                 self.reached.update(v for v in flat(entry.results) if v is not None)
+
+    def all_of(self, source: Value) -> tuple[Value, ...]:
+        """The values of a source: it had others before it was written where nothing is recorded."""
+        return source, *self.e.earlier.get(source, ())
 
     def is_wanted(self, tensor: Tensor) -> bool:
         return tensor.active and tensor.value in self.reached
@@ -82,6 +86,10 @@ class Backward:
             results = [v for v in flat(entry.results) if v is not None]
             if any(v in self.grads for v in results):
                 self.step(entry)
+        for source in self.sources:
+            for v in self.all_of(source)[1:]:
+                if v in self.grads:
+                    self.add(source, self.grads[v])
         return [self.grads.get(v) for v in self.sources]
 
     def seed(self, output: Tensor) -> Tensor:

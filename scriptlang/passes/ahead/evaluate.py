@@ -71,12 +71,15 @@ class Evaluator:
 
     graph: the straight graph so far. records: whether steps are recorded for derivatives now. read:
     (object, attribute, value) of attributes that were assumed to be constant. seeds: the gradients
-    of single numbers, which are 1."""
+    of single numbers, which are 1. earlier: for a value that was written to a leaf, those that the
+    leaf had before."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
         self.facts = Growing(graph)
         self.entries: list[Entry] = []
+        self.recorded: set[Value] = set()  # the results of entries
+        self.earlier: dict[Value, tuple[Value, ...]] = {}
         self.outside: list[tuple[Tensor, Value]] = []
         self.turned: list[Tensor] = []  # that the program makes require a gradient
         self.records = True
@@ -89,6 +92,10 @@ class Evaluator:
         self.count = self.depth = 0
         self.at: Node | None = None
         self.is_backward = False  # new nodes then keep the forward step's place
+
+    def left_out(self, tensors: Sequence[Tensor]) -> set[int]:
+        """The ids of tensors of objects that require a gradient among those that are inactive."""
+        return set()
 
     # Walking
 
@@ -293,6 +300,7 @@ class Evaluator:
         held = [*tensors_in(args), *tensors_in(results)]
         memory = {self.value(t): (t.root, t.root.writes) for t in held}
         self.entries.append(Entry(operator, rule, frozen, values, node, memory))
+        self.recorded.update(t.value for t in tensors_in(results))
 
     def frozen(self, part: Any) -> Any:
         """The tensor as it is now: later writes do not change the copy."""

@@ -153,5 +153,8 @@ def simplified(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
     found = rule(e, args)
     if any(found is a for a in args) and not operator.schema.shared[0]:
         if not operator.facts.may_share:  # the operator returns new memory with the same elements
-            return Tensor(e.value(found), found.active)
+            is_active = found.active and e.records
+            if is_active and e.value(found) not in e.recorded:
+                return None  # a leaf: if it is written, what was computed from it stays
+            return Tensor(e.value(found), is_active)
     return found

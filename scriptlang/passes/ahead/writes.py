@@ -104,7 +104,8 @@ def note_views(e: Evaluator, operator: table.Operator, args: list[Any], results:
 
             part.again = again
             back = BACK.get(operator.qualified_name)
-            if back is not None and shared == (0,) and is_known(args[1:]):
+            takes_unknown = operator.name in ("aten::slice", "aten::select")
+            if back is not None and shared == (0,) and (takes_unknown or is_known(args[1:])):
                 rest = args[1:]
                 part.back = lambda base, new, back=back, rest=rest: back(e, base, new, rest)
 
@@ -198,6 +199,16 @@ def fitting(e: Evaluator, new: Tensor, target: Tensor) -> Tensor:
     return new if have.dtype is want.dtype else e.run("aten::to.dtype", new, want.dtype.code)
 
 
+def unrecorded(e: Evaluator, target: Tensor, new: Tensor) -> Tensor:
+    """The new value of a tensor that requires a gradient, and is written where nothing is recorded:
+    it is still the same leaf."""
+    if target.base is not None or target.value in e.recorded:
+        raise NotStraight("what was computed with gradients is written without")
+    made = Tensor(e.value(e.run("aten::clone", new) if new.active else new), True)
+    e.earlier[made.value] = target.value, *e.earlier.get(target.value, ())
+    return made
+
+
 def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
     """Give a tensor, and with it its base and the other views of that, a new value."""
     if e.inside:
@@ -205,6 +216,8 @@ def assign(e: Evaluator, target: Tensor, new: Tensor) -> None:
     root = target.root
     if root.is_outside and all(t is not root for t, _ in e.outside):
         raise NotStraight("what is in a container is written")
+    if target.active and not e.records:
+        new = unrecorded(e, target, new)
     if target.base is None:
         target.value, target.active = e.value(new), new.active
         target.writes += 1
