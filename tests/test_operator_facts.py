@@ -50,6 +50,7 @@ ALLOWED = {
         scriptlang/passes/ahead/evaluate.py:APART
         scriptlang/ops/derivatives/members.py:GETTERS
         scriptlang/ops/derivatives/plans.py:RESIZING
+        scriptlang/ops/derivatives/plans.py:TAKING_NUMBERS
         scriptlang/ops/derivatives/rule_node.py:SHAPE_FUNCTIONS
         scriptlang/ops/derivatives/rule_node.py:SHAPE_METHODS""",
     "which rule of a batch is whose": """

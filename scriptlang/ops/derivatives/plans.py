@@ -52,7 +52,7 @@ def is_known(value: Any) -> bool:
     return isinstance(value, (list, tuple)) and any(map(is_known, value))
 
 
-TAKING_NUMBERS = frozenset({"aten::add", "aten::sub", "aten::mul", "aten::div", "aten::where"})
+TAKING_NUMBERS = frozenset({"add", "sub", "mul", "div", "where"})
 """Operators for whose overloads on a number PyTorch, called from Python, runs that on a tensor."""
 
 NUMBERS = {
@@ -165,7 +165,7 @@ class Plan:
     @cached_property
     def number_at(self) -> int | None:
         """Where `next_functions` has an entry for a number, of which PyTorch makes a tensor."""
-        name = self.op.name.removesuffix("_")
+        name = self.op.name.removeprefix("aten::").removesuffix("_")
         if name not in TAKING_NUMBERS or not self.op.overload.startswith("Scalar"):
             return None
         return 0 if self.op.overload == "ScalarSelf" else 1
