@@ -264,7 +264,7 @@ def check_offset(offset: int) -> None:
         raise RuntimeError(f"diag_embed: offset {offset} is too large")
 
 
-@primitive("aten::diag(Tensor self, int diagonal=0) -> Tensor", out_memory="free")
+@primitive("aten::diag(Tensor self, int diagonal=0) -> Tensor", keeps_type="any", out_memory="free")
 def diag(self, diagonal):
     if len(self._size) not in (1, 2):
         raise RuntimeError("diag(): Supports 1D or 2D tensors. Got " + str(len(self._size)) + "D")

@@ -9,7 +9,7 @@ from ... import types as T
 from ...ops import table
 from . import writes
 from .backward import differentiate, raise_if
-from .values import NotStraight, Tensor, Unknown, is_known
+from .values import NotFollowed, NotStraight, Tensor, Unknown, is_known
 
 if TYPE_CHECKING:
     from .evaluate import Evaluator
@@ -127,8 +127,16 @@ def grad(e: Evaluator, args: list[Any]) -> Any:
         raise NotStraight("what is differentiated is not known")
     if given is not None and not isinstance(given, list):
         raise NotStraight("the gradients that are given are not known")
-    if not all(isinstance(t, Tensor) and t.active for t in (*outputs, *inputs)):
-        raise NotStraight("a gradient is asked for of what requires none")
+    if not all(isinstance(t, Tensor) for t in (*outputs, *inputs)):
+        raise NotStraight("what is differentiated is not known")
+    if left := e.left_out([t for t in inputs if not t.active]):
+        raise NotFollowed(left)
+    for name, tensors in (("outputs", outputs), ("inputs", inputs)):
+        for k, t in enumerate(tensors):
+            if not t.active:
+                raise NotStraight(
+                    f"{name}[{k}] of autograd.grad requires no gradient in calls like this one"
+                )
     if given and len(given) != len(outputs):
         raise NotStraight(f"{len(given)} gradients are given for {len(outputs)} tensors")
     for k, (output, gradient) in enumerate(zip(outputs, given or ())):
@@ -142,16 +150,14 @@ def grad(e: Evaluator, args: list[Any]) -> Any:
     return found
 
 
-LIKE = frozenset({"aten::ones_like", "aten::zeros_like", "aten::rand_like", "aten::randn_like"})
-
-
 def check_given(e: Evaluator, k: int, output: Tensor, gradient: Tensor) -> None:
     """Raise NotStraight if a given gradient is not of the shape and type of what it is for; where
     only a run knows the shape, insert a check."""
     of, given = e.value(output), e.value(gradient)
-    if not given.is_parameter and given.node.kind in LIKE and given.node.inputs[0] is of:
-        kind = given.node.argument("dtype")
-        if kind.is_constant and kind.constant is None:
+    node = None if given.is_parameter else given.node
+    if node is not None and node.kind.endswith("_like") and node.inputs[0] is of:  # ones_like
+        dtype = node.argument("dtype")
+        if dtype.is_constant and dtype.constant is None:
             return
     wanted, found = e.facts.tensor(of), e.facts.tensor(given)
     if None not in (wanted.dtype, found.dtype) and wanted.dtype is not found.dtype:

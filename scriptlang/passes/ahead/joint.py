@@ -116,6 +116,11 @@ class Joint(Evaluator):
                 self.again.append((owner, name, at))
         return known
 
+    def left_out(self, tensors: Sequence[Tensor]) -> set[int]:
+        ids = set(map(id, tensors))
+        held = [t for _, _, t in self.lifted if id(self.places.get(id(t))) in ids]
+        return {id(t) for t in held if t._requires_grad} - self.wanted
+
     def number(self, owner: ScriptObject, name: str, found: float) -> Unknown:
         """An attribute that may have another value at the next call: an input of the graph."""
         key = id(owner), name

@@ -18,6 +18,14 @@ class NotStraight(Exception):
     """Raised for a program that has no straight graph; the text says why."""
 
 
+class NotFollowed(NotStraight):
+    """Raised where a gradient by tensors of objects is asked for, which are not followed yet."""
+
+    def __init__(self, tensors: set[int]) -> None:
+        super().__init__("a gradient is asked for by a parameter that is not followed")
+        self.tensors = tensors
+
+
 class Unknown:
     """A value of the graph about which nothing is known: a number or an object."""
 

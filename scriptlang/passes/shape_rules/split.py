@@ -146,6 +146,18 @@ def diagonal(c: Call) -> Any:
     return (*[s for d, s in enumerate(shape) if d not in (a, b)], length)
 
 
+@rule("diag")
+def diag(c: Call) -> Any:
+    """A matrix with a tensor on its diagonal, or the diagonal of a matrix."""
+    shape, offset = c.shape("self"), c.known("diagonal")
+    if len(shape) == 1:
+        return (add(shape[0], abs(offset)),) * 2
+    h, w = shape
+    if isinstance(h, int) and isinstance(w, int):
+        return (max(min(h, w - offset) if offset >= 0 else min(h + offset, w), 0),)
+    return (h if offset == 0 and h == w else c.fresh(),)
+
+
 @rule("unfold")
 def unfold(c: Call) -> Any:
     shape = c.shape("self")

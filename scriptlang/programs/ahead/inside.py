@@ -14,6 +14,7 @@ from ...interpreter.arguments import bind
 from ...interpreter.gradients import STRAIGHT, has_gradient
 from ...ir import Function
 from ...passes.ahead.joint import Joint
+from ...passes.ahead.values import NotFollowed
 from ...passes.shape_facts import TensorFacts
 from .kinds import Kinds, Taped
 from .straight import Ahead, Straight, templated
@@ -25,9 +26,19 @@ class Inside(Ahead):
     def __init__(self, function: Function, engine: str) -> None:
         self.function, self.schema, self.budget = function, function.schema, function.budget
         self.engine, self.first = engine, ()
-        self.sources = None
+        self.sources: Any = None
         self.kinds = Kinds()
         self.last = self.quick = None
+
+    def joint(self, values: list[Any], facts: list[TensorFacts]) -> Joint:
+        """The graph of the program, which follows the parameters that it asks for gradients by."""
+        while True:
+            try:
+                return super().joint(values, facts)
+            except NotFollowed as found:
+                if self.sources is not None and not isinstance(self.sources, Followed):
+                    raise
+                self.sources = Followed(self.sources, found.tensors)
 
     def call(self, args: Sequence[Any], kwargs: Mapping[str, Any] | None) -> Any:
         """The result of a call; NotImplemented if the call has to be recorded."""
@@ -62,7 +73,22 @@ class Inside(Ahead):
         return self.graph_of(joint, template)
 
     def graph_of(self, joint: Joint, template: Any) -> Straight:
-        return Straight(joint, template, self.function.name, self.engine)
+        made = Straight(joint, template, self.function.name, self.engine)
+        made.flags = [(t, True) for _, _, t in joint.lifted if id(t) in joint.wanted]
+        return made
+
+
+class Followed:
+    """The parameters that a program asks for gradients by, by their ids."""
+
+    def __init__(self, before: Followed | None, tensors: set[int]) -> None:
+        self.tensors = tensors if before is None else before.tensors | tensors
+
+    def arguments(self, values: Sequence[Any]) -> list[Any]:
+        return []
+
+    def watch(self, joint: Joint) -> None:
+        joint.wanted = set(self.tensors)
 
 
 class Straights:
