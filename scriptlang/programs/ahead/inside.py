@@ -82,7 +82,7 @@ class Followed:
     """The parameters that a program asks for gradients by, by their ids."""
 
     def __init__(self, before: Followed | None, tensors: set[int]) -> None:
-        self.tensors = tensors if before is None else before.tensors | tensors
+        self.tensors: set[int] = tensors if before is None else before.tensors | tensors
 
     def arguments(self, values: Sequence[Any]) -> list[Any]:
         return []

@@ -130,14 +130,16 @@ class Sources:
         module = owner.program if isinstance(owner.program, ScriptModule) else None
         self.known = owner.owner.state_dict() if isinstance(owner.owner, ScriptModule) else {}
         self.kind = "one" if isinstance(wrt, (int, str)) else "tuple"
+        self.order: list[tuple[bool, int]] = []
+        self.places: list[int] = []
+        self.names: list[str] = []
+        self.flags: list[tuple[Tensor, bool]] = []
         if wrt is None and module is not None:
             self.kind = "dict"
-            self.places: list[int] = []
             self.renew()
             return
         if wrt is None:
             wrt, self.kind = 0, "one"
-        self.order, self.places, self.names, self.flags = [], [], [], []
         for what in [wrt] if isinstance(wrt, (int, str)) else wrt:
             self.add(what)
 
@@ -147,8 +149,8 @@ class Sources:
             return
         named = list(self.owner.program._named_tensors("parameter", "", True))
         self.flags = [(t, t._requires_grad) for _, t in named]
-        self.names: list[str] = [n for n, t in named if t._requires_grad]
-        self.order: list[tuple[bool, int]] = [(False, i) for i in range(len(self.names))]
+        self.names = [n for n, t in named if t._requires_grad]
+        self.order = [(False, i) for i in range(len(self.names))]
 
     def add(self, what: int | str) -> None:
         """Add one argument or parameter. Raises ValueError if it does not exist."""
