@@ -261,7 +261,9 @@ class Tensor(Operators):
     def __dlpack__(self, **kwargs: Any) -> Any:
         if self._requires_grad:
             raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-        return self._array.__dlpack__(**kwargs)
+        from .dlpack_types import capsule_of
+
+        return capsule_of(self._array, self.dtype, **kwargs)
 
     def __dlpack_device__(self) -> Any:
         return self._array.__dlpack_device__()

@@ -52,6 +52,7 @@ LAYERS = (
         "dtypes",
         "tensors",
         "tensor_memory",
+        "dlpack_types",
         "tensor_members",
         "tensor_operators",
         "layouts",

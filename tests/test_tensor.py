@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import pickle
 
 import numpy as np
@@ -71,6 +72,27 @@ def test_protocols_of_other_libraries():
     assert np.asarray(x).tolist() == [1, 2] and np.shares_memory(np.asarray(x), x.numpy())
     assert np.shares_memory(np.from_dlpack(x), x.numpy())
     assert as_tensor(np.float32(3)).item() == 3 and as_tensor("text") is None
+
+
+def test_capsules_of_types_that_numpy_does_not_have():
+    x = torch.tensor([1.0, 2.0]).to(torch.bfloat16)
+    for arguments, name in (({}, "dltensor"), ({"max_version": (1, 0)}, "dltensor_versioned")):
+        assert f'"{name}"' in repr(x.__dlpack__(**arguments))
+
+
+@pytest.mark.oracle
+@pytest.mark.parametrize("name", ["bfloat16", "float8_e5m2", "float8_e4m3fn", "float16", "int64"])
+def test_pytorch_takes_tensors_without_a_copy(name):
+    import torch as pytorch
+
+    x = torch.tensor([1.0, 2.0, 3.0, 4.0]).to(getattr(torch, name))
+    whole, part = pytorch.from_dlpack(x), pytorch.from_dlpack(x[::2])
+    assert whole.dtype == getattr(pytorch, name) and part.tolist() == [1, 3]
+    whole[2] = 7
+    assert x.to(torch.float32).tolist() == [1, 2, 7, 4] and part.tolist() == [1, 7]
+    del x
+    gc.collect()
+    assert whole.tolist() == [1, 2, 7, 4]
 
 
 @pytest.mark.oracle
