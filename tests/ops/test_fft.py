@@ -71,7 +71,16 @@ def signals_again():
     yield call("istft", A.complex(10, 2), 10, length=40, tolerance=1e-4)
 
 
-SAMPLES = [*samples(), *signals_again()]
+def short_types():
+    """stft of half types, which only a window of another type allows."""
+    x, window = A.normal(2, 50), A.uniform(8)
+    for dtype in (np.float16, np.float32):
+        for w in (None, window.astype(np.float16), window):
+            if dtype is np.float16 or w is not None and w.dtype == np.float16:
+                yield call("stft", x.astype(dtype), 8, 4, 8, w, return_complex=True, tolerance=1e-4)
+
+
+SAMPLES = [*samples(), *signals_again(), *short_types()]
 test_recorded, test_pytorch = both_tests("fft", SAMPLES)
 
 

@@ -418,6 +418,9 @@ Tensor stft(const Tensor& self, int64_t n_fft, const Value& hop, const Value& le
   Frames f = frames_of(n_fft, hop, length, window);
   if (center) x = reflected(x, n_fft / 2, pad_mode);
   SL_CHECK(n_fft <= x.size(1), "stft: expected 0 < n_fft < ", x.size(1), ", but got n_fft=", n_fft);
+  const ScalarType framed = window.defined() ? promote(x.dtype(), window.dtype()) : x.dtype();
+  SL_CHECK(!is_half(framed),
+           "MKL FFT doesn't support tensors of type: ", dtype_display_name(framed));
   const ScalarType computed = complex_in ? x.dtype() : to_real(to_complex(x.dtype()));
   x = contiguous_as(x, computed);
   int64_t count = 1 + (x.size(1) - n_fft) / f.hop;

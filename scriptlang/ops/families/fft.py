@@ -305,7 +305,7 @@ def stft_center(
     hop_length = n_fft // 4 if hop_length is None else hop_length
     win_length = n_fft if win_length is None else win_length
     check_window("stft", n_fft, hop_length, win_length, window)
-    signal = floating_array(self)
+    signal = self._array.astype(np.float32) if dtypes.is_half(self.dtype) else floating_array(self)
     is_complex = signal.dtype.kind == "c" or window is not None and window.dtype.kind == "c"
     if return_complex is None and not is_complex:
         raise RuntimeError(
@@ -318,6 +318,11 @@ def stft_center(
         rows = padded_ends(rows, n_fft // 2, pad_mode)
     if n_fft <= 0 or n_fft > rows.shape[1]:
         raise RuntimeError(f"stft: expected 0 < n_fft < {rows.shape[1]}, but got n_fft={n_fft}")
+    framed = self.dtype if window is None else dtypes.promote(self.dtype, window.dtype)
+    if dtypes.is_half(framed):
+        raise RuntimeError(
+            f"MKL FFT doesn't support tensors of type: {dtypes.DISPLAY[framed.name]}"
+        )
     count = 1 + (rows.shape[1] - n_fft) // hop_length
     at = np.arange(count)[:, None] * hop_length + np.arange(n_fft)
     frames = rows[:, at] * padded_window(window, win_length, n_fft, signal.real.dtype)
