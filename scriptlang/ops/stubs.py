@@ -332,7 +332,7 @@ def stubs() -> dict[pathlib.Path, str]:
     }
 
 
-OPERATORS = frozenset((*eager.TUPLES, "split"))
+OPERATORS = frozenset((*eager.TUPLES, "split", "qscheme"))
 """Functions written in Python that have the signature of the operator of the same name."""
 
 

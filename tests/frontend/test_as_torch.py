@@ -232,6 +232,7 @@ def test_names_of_torch():
     assert str(torch.per_channel_affine) == "torch.per_channel_affine"
     q = torch.quantize_per_tensor(torch.ones(2), 0.1, 0, torch.quint8)
     assert q.qscheme() == torch.per_tensor_affine
+    assert repr(q.qscheme()) == "torch.per_tensor_affine"
     torch.random.manual_seed(3)
     with torch.random.fork_rng():
         inside = torch.rand(2)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 from ... import dtypes
 from ...dtypes import DType
 from ...errors import MissingOperatorError
+from ...layouts import qscheme
 from ...storages import STORAGE_NAMES, TypedStorage, UntypedStorage, is_shared, share
 from ...tensors import Size, Tensor, as_tensor
 from .. import table
@@ -125,6 +126,11 @@ CASTS = {
     "bfloat16": 15,
 }
 """Conversion methods -> the ScalarType that each converts to."""
+
+
+def scheme_of(self: Any) -> qscheme:
+    """How the tensor is quantized.  Raises RuntimeError if it is not."""
+    return qscheme(call("aten::qscheme", (self,), method=True))
 
 
 def type_of(self: Any, dtype: Any = None, non_blocking: Any = False, **kwargs: Any) -> Any:
@@ -309,6 +315,7 @@ METHODS.update({name: cast(code) for name, code in CASTS.items()})
 METHODS.update({name: refused(ONLY_CPU) for name in ACCELERATORS})
 METHODS.update(
     type=type_of,
+    qscheme=scheme_of,
     is_shared=shares,
     lu=refused("call scriptlang.linalg.lu"),
     to_sparse_coo=refused("there are no sparse tensors here"),
