@@ -113,6 +113,16 @@ def test_frozen_modules_are_stored():
     assert torch.load(file.getvalue()).forward(x).tolist() == frozen(x).tolist()
 
 
+@pytest.mark.parametrize("make", (torch.freeze, torch.optimize, torch.optimize_for_inference))
+@pytest.mark.parametrize("name", ENGINES)
+def test_layers_with_overloads_of_forward(make, name):
+    layer = torch.jit.script(nn.LSTM(2, 3).eval(), engine=name)
+    frozen = make(layer)
+    x = torch.ones(4, 2)
+    assert torch.allclose(frozen(x)[0], layer(x)[0])
+    assert attributes(frozen) == []
+
+
 def test_refused():
     with pytest.raises(RuntimeError, match="expects a ScriptModule"):
         torch.freeze(Outer())

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from .. import budgets
+from .. import types as T
 from ..building import alone, uncollected
 from ..objects import ScriptObject
 from ..passes import freeze as pass_
@@ -21,8 +22,9 @@ def freeze(
 ) -> ScriptModule:
     """A copy of a module in eval mode, with its attributes folded into `forward`.
 
-    preserved_attrs: methods to keep besides `forward`, and attributes that stay attributes. Raises
-    RuntimeError for a module in training mode, or one that returns itself.
+    preserved_attrs: methods to keep besides `forward` or its overloads (`forward__0`, ...), and
+    attributes that stay attributes. Raises RuntimeError for a module in training mode, or one that
+    returns itself.
     """
     if not isinstance(mod, ScriptModule):
         raise RuntimeError(
@@ -47,7 +49,7 @@ def freeze(
 def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[str]]:
     """Return (methods, forward first, and attributes) from names.
     Raises RuntimeError for unknown ones."""
-    methods = ["forward"] if "forward" in obj.type.methods else []
+    methods = ["forward"] if "forward" in obj.type.methods else overloads_of_forward(obj.type)
     attributes: list[Any] = []
     for name in names:
         for find, found in ((pass_.find_method, methods), (pass_.find_attribute, attributes)):
@@ -65,6 +67,14 @@ def _sorted(obj: ScriptObject, names: Iterable[str]) -> tuple[list[str], list[st
     if not methods:
         raise RuntimeError(f"{obj.type.short_name} has no forward, and no method is preserved")
     return methods, attributes
+
+
+def overloads_of_forward(type: T.ClassType) -> list[str]:
+    """The methods that a module has in place of `forward`, as recurrent layers do."""
+    made: list[str] = []
+    while f"forward__{len(made)}" in type.methods:
+        made.append(f"forward__{len(made)}")
+    return made
 
 
 @alone
