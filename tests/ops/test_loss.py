@@ -113,11 +113,22 @@ def mixtures():
     yield call("triplet_margin_loss", A.normal(2), A.normal(1, 2), A.normal(1, 1, 2))
 
 
+def wrong_targets():
+    """Class indices that are not int64, and probabilities of which a class is ignored."""
+    x = A.normal(2, 3)
+    for dtype in ("uint8", "int32", "float32"):
+        yield call("multi_margin_loss", x, np.zeros(2, dtype))
+        yield call("multilabel_margin_loss", x, np.zeros((2, 3), dtype))
+    yield call("multi_margin_loss", x, np.full(2, 9, "int32"))
+    for ignored in (-1, 0, 2):
+        yield call("cross_entropy_loss", x, np.full((2, 3), 1 / 3, "float32"), None, 1, ignored)
+
+
 SAMPLES = [
     sample
     for r in (0, 1, 2)
     for part in (pointwise, by_class, sequences, embeddings, hinges)
     for sample in part(r)
 ]
-SAMPLES += mixtures()
+SAMPLES += [*mixtures(), *wrong_targets()]
 test_recorded, test_pytorch = both_tests("loss", SAMPLES)

@@ -186,6 +186,7 @@ Tensor cross_entropy(const Tensor& self, const Tensor& target, const Tensor& wei
              "cross_entropy: probabilities need the shape of the "
              "scores, but got ",
              to_string(target.sizes()), " and ", to_string(self.sizes()));
+    SL_CHECK(ignore < 0, "ignore_index is not supported for floating point target");
     Tensor wanted =
         smoothing > 0 ? add(mul(target, Scalar(1 - smoothing)), Scalar(smoothing / double(classes)))
                       : target;

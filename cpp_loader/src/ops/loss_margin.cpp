@@ -29,6 +29,11 @@ Tensor finished(const Tensor& loss, const Tensor& self, int64_t reduction) {
   return to_dtype(reduced(each, reduction), self.dtype());
 }
 
+void check_labels(const Tensor& self, const Tensor& target) {
+  SL_CHECK(target.dtype() == ScalarType::Int64 || self.numel() == 0,
+           "expected scalar type Long but found ", dtype_display_name(target.dtype()));
+}
+
 Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, double margin,
                     const Tensor& weight, int64_t reduction) {
   SL_CHECK(p.d == 1 || p.d == 2, "only p == 1 and p == 2 supported");
@@ -47,6 +52,7 @@ Tensor multi_margin(const Tensor& self, const Tensor& target, const Scalar& p, d
   Tensor share = weight.defined() ? contiguous_as(weight, type) : Tensor();
   SL_CHECK(!weight.defined() || weight.numel() == classes, "inconsistent weight size, expected ",
            classes, " but got ", weight.defined() ? to_string(weight.sizes()) : "");
+  check_labels(self, target);
   Tensor loss = Tensor::empty({n}, type);
   for_float_type(type, [&](auto zero) {
     using T = decltype(zero);
@@ -92,6 +98,7 @@ Tensor multilabel_margin(const Tensor& self, const Tensor& target, int64_t reduc
   SL_CHECK(self.sizes() == target.sizes(), "inconsistent target size: ", to_string(target.sizes()),
            " for input of size: ", to_string(self.sizes()));
   ScalarType type = computed_type(self.dtype(), "multilabel_margin_loss");
+  check_labels(self, target);
   Tensor x = contiguous_as(rows_of(self), type);
   Tensor labels = contiguous_as(rows_of(target), ScalarType::Int64);
   int64_t n = x.size(0), classes = x.size(1), count;

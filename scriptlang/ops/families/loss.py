@@ -301,6 +301,8 @@ def cross_entropy_loss(
     if self.size() == target.size():
         if not target.is_floating_point():
             raise RuntimeError("Expected floating point type for target with class probabilities")
+        if ignore_index >= 0:
+            raise RuntimeError("ignore_index is not supported for floating point target")
         return _with_probabilities(log_p, target, weight, reduction, label_smoothing, axis)
     if label_smoothing > 0.0:
         return _smoothed(log_p, target, weight, reduction, ignore_index, label_smoothing, axis)

@@ -6,9 +6,9 @@ import itertools
 
 import numpy as np
 
-from ...dtypes import float32
+from ...dtypes import DISPLAY, float32, int64
 from ...tensors import Tensor
-from ..shared.elementwise import DISPLAY, check_fits
+from ..shared.elementwise import check_fits
 from ..shared.numeric import check_floating, finish, working
 from ..table import declare, describe, primitive
 
@@ -114,6 +114,11 @@ for _name in ("nll_loss_forward", "nll_loss2d_forward"):
     )
 
 
+def check_labels(self: Tensor, target: Tensor) -> None:
+    if target.dtype != int64 and self.numel():
+        raise RuntimeError(f"expected scalar type Long but found {DISPLAY[target.dtype.name]}")
+
+
 @primitive(
     "aten::multi_margin_loss(Tensor self, Tensor target, Scalar p=1, Scalar margin=1, "
     "Tensor? weight=None, int reduction=1) -> Tensor",
@@ -131,6 +136,7 @@ def multi_margin_loss(self, target, p, margin, weight, reduction):
         raise RuntimeError(
             f"inconsistent target size, expected {len(x)} but got {list(target._size)}"
         )
+    check_labels(self, target)
     if index.size and not (0 <= index.min() and index.max() < x.shape[1]):
         raise RuntimeError("target out of range")
     loss = np.maximum(margin - np.take_along_axis(x, index, 1) + x, 0) ** p
@@ -167,6 +173,7 @@ def multilabel_margin_loss_forward(self, target, reduction):
         raise RuntimeError(
             f"inconsistent target size: {list(target._size)} for input of size: {list(self._size)}"
         )
+    check_labels(self, target)
     x, rows = np.atleast_2d(working(self)), np.atleast_2d(target._array)
     if rows.size and not (-1 <= rows.min() and rows.max() < x.shape[1]):
         raise RuntimeError("target out of range")
