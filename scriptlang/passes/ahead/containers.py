@@ -49,6 +49,8 @@ def run(e: Evaluator, operator: table.Operator, args: list[Any]) -> Any:
         raise NotStraight(f"{operator.name} looks at what is in a list")
     if schema.is_mutable and e.inside and id(args[0]) not in e.local:
         raise NotStraight("a branch that nothing decides changes a list")
+    if schema.is_mutable and id(args[0]) in e.lasting:
+        raise NotStraight("a list of a module is changed")
     return local(e, computed(operator, args))
 
 

@@ -85,6 +85,7 @@ class Evaluator:
         self.records = True
         self.inside = 0  # how many branches that stay surround the current node
         self.local: dict[int, Any] = {}  # containers made inside of these branches
+        self.lasting: dict[int, Any] = {}  # containers that attributes hold
         self.constants: dict[Any, Value] = {}
         self.attributes: dict[tuple[int, str], Any] = {}
         self.read: list[tuple[ScriptObject, str, Any]] = []
@@ -215,8 +216,17 @@ class Evaluator:
                 )
             else:
                 self.read.append((owner.found, name, value))
-                self.attributes[key] = self.known(value, type)
+                self.attributes[key] = self.lasts(self.known(value, type))
         return self.attributes[key]
+
+    def lasts(self, made: Any) -> Any:
+        """Note that an attribute holds a container, and those in it; returns the container."""
+        if isinstance(made, (list, dict)):
+            self.lasting[id(made)] = made
+        if isinstance(made, (list, tuple, dict)):
+            for part in made.values() if isinstance(made, dict) else made:
+                self.lasts(part)
+        return made
 
     # Operators
 

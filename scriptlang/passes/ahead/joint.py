@@ -86,7 +86,7 @@ class Joint(Evaluator):
             key = id(owner.found), name
             if key not in self.attributes:
                 self.containers.append((owner.found, name, found))
-                self.attributes[key] = self.parts(found)
+                self.attributes[key] = self.lasts(self.parts(found))
             return self.attributes[key]
         return super().attribute(owner, name, type)
 
