@@ -4,6 +4,7 @@
 #include <cstring>
 #include <unordered_set>
 
+#include "autograd/history.h"
 #include "capi.h"
 #include "ops/pointwise.h"
 #include "values/callbacks.h"
@@ -340,16 +341,20 @@ sl_status sl_module_to(sl_module* module, sl_dtype dtype, sl_error** error) {
     Walk walk(module->module.get());
     std::vector<std::pair<Tensor, Tensor>> pairs;  // all are converted before one is changed
     std::unordered_set<TensorImpl*> seen;
+    auto convert = [&](const Tensor& t) {
+      const bool other =
+          t.dtype() != type && !t.quantizer() && autograd::is_differentiable(t.dtype());
+      if (!other || !seen.insert(t.impl()).second) return;
+      Tensor made = Tensor::empty_like(t, type);
+      copy_elements(made, t);
+      pairs.emplace_back(t, std::move(made));
+    };
     walk.attributes(module->object, true,
                     [&](const std::string&, const ClassType& cls, size_t slot, const Value& held) {
                       if (!held.is_tensor() || walk.role(cls, slot, held) == Role::Other) return;
-                      const Tensor& t = held.as_tensor();
-                      bool other = t.dtype() != type && !t.quantizer() &&
-                                   (is_floating(t.dtype()) || is_complex(t.dtype()));
-                      if (!other || !seen.insert(t.impl()).second) return;
-                      Tensor made = Tensor::empty_like(t, type);
-                      copy_elements(made, t);
-                      pairs.emplace_back(t, std::move(made));
+                      convert(held.as_tensor());
+                      const Tensor grad = autograd::gradient_of(held.as_tensor());
+                      if (grad.defined()) convert(grad);
                     });
     for (const auto& [t, made] : pairs) become(t, made);
     return true;

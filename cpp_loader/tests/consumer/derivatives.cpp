@@ -114,6 +114,23 @@ static void training(const Module& model) {
   CHECK(scriptlang::requires_grad(error) && !scriptlang::requires_grad(scriptlang::detach(error)));
 }
 
+static void conversion(const Module& model) {
+  Module copy = model.clone();
+  std::vector<Tensor> parameters;
+  for (auto& [name, value] : copy.parameters()) parameters.push_back(value.tensor());
+  for (Tensor& p : parameters) scriptlang::require_grad(p);
+  const float one = 1;
+  Tensor x = Tensor::copy(&one, {1, 1});
+  scriptlang::backward(copy("loss", {x, x}).tensor());
+  std::vector<double> before = scriptlang::grad_of(parameters[0]).values<double>();
+  copy.to(SL_FLOAT64);
+  const Tensor grad = scriptlang::grad_of(parameters[0]);
+  CHECK(grad.dtype() == SL_FLOAT64 && grad.values<double>() == before);
+  x = x.to(SL_FLOAT64);
+  scriptlang::backward(copy("loss", {x, x}).tensor());
+  CHECK(grad.values<double>()[0] == 2 * before[0]);
+}
+
 static void errors(const Module& model) {
   Tensor x = leaf({1, 2}), y = leaf({3, 4});
   Tensor energy = model("energy", {x}).tensor();
@@ -166,6 +183,7 @@ int main(int count, char** arguments) {
   Module model = scriptlang::load(arguments[1]);
   forces(model);
   both(model, std::string(arguments[1]).find("straight") != std::string::npos);
+  conversion(model);
   training(model);
   errors(model);
   std::printf("%d failures\n", failures);
