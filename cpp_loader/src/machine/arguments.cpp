@@ -88,6 +88,14 @@ bool scalar(const Value& value, Value* out) {
   return true;
 }
 
+// The int that int() of Python makes of the number in a tensor. False if there is none.
+bool truncated(const Value& number, Value* out) {
+  std::complex<double> v = number.is_double() ? number.as_double() : number.as_complex();
+  if (v.imag() != 0 || !(std::abs(v.real()) < 0x1p63)) return false;
+  *out = Value(int64_t(v.real()));
+  return true;
+}
+
 bool Converter::convert_atom(const Value& value, TypeKind kind, Value* out) {
   Value number = value;
   bool was_tensor = scalar(value, &number);
@@ -95,12 +103,13 @@ bool Converter::convert_atom(const Value& value, TypeKind kind, Value* out) {
     case TypeKind::Int:
       if (number.is_bool()) *out = Value(int64_t(number.as_bool()));
       else if (number.is_int()) *out = number;
-      else break;
+      else if (!was_tensor || !truncated(number, out)) break;
       return true;
     case TypeKind::Float:
       if (number.is_bool()) *out = Value(double(number.as_bool()));
       else if (number.is_int()) *out = Value(double(number.as_int()));
       else if (number.is_double()) *out = number;
+      else if (was_tensor && number.as_complex().imag() == 0) *out = number.as_complex().real();
       else break;
       return true;
     case TypeKind::Complex:

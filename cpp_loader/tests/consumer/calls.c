@@ -94,6 +94,26 @@ static void defaults(sl_module* m) {
   sl_value_release(list);
 }
 
+/* Tensors without dimensions are numbers, as int(), float() and bool() of Python make them. */
+static void tensors_as_numbers(sl_module* m) {
+  float number = -3.5f, most = 1e30f;
+  double complex[2] = {2, 0}, imaginary[2] = {2, 1};
+  struct call c;
+  sl_value* t = sl_tensor_copy(&number, SL_FLOAT32, NULL, 0);
+  CHECK(prints(give(m, "integer", &t, 1), "-3") && prints(give(m, "number", &t, 1), "-3.5"));
+  CHECK(prints(give(m, "truth", &t, 1), "True"));
+  sl_value_release(t);
+  t = sl_tensor_copy(complex, SL_COMPLEX128, NULL, 0);
+  CHECK(prints(give(m, "integer", &t, 1), "2") && prints(give(m, "number", &t, 1), "2."));
+  sl_value_release(t);
+  c = call_of("integer", sl_tensor_copy(&most, SL_FLOAT32, NULL, 0), NULL);
+  fails(m, c, NULL, SL_RUN_ERROR, "RuntimeError", "integer() Expected a value of type 'int'");
+  c = call_of("integer", sl_tensor_copy(imaginary, SL_COMPLEX128, NULL, 0), NULL);
+  fails(m, c, NULL, SL_RUN_ERROR, "RuntimeError", "integer() Expected a value of type 'int'");
+  c = call_of("number", sl_tensor_copy(imaginary, SL_COMPLEX128, NULL, 0), NULL);
+  fails(m, c, NULL, SL_RUN_ERROR, "RuntimeError", "number() Expected a value of type 'float'");
+}
+
 static void arguments(sl_module* m) {
   sl_value* item = sl_value_string("a", 1);
   struct call c = call_of("maybe", sl_value_int(1), sl_value_int(2));
@@ -289,6 +309,7 @@ static void futures(sl_module* m) {
 void check_calls(sl_module* module, const char* path) {
   defaults(module);
   arguments(module);
+  tensors_as_numbers(module);
   errors(module);
   cancelled(module);
   nulls(module);
