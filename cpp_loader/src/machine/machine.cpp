@@ -186,6 +186,7 @@ void Machine::start(Value* slot) {
 void Frames::grow() {
   int64_t size = next_ - first_;
   if (size >= limit_) { raise(ErrorKind::LimitError, "calls are nested deeper than ", limit_); }
+  memory::charge(room_ * int64_t(sizeof(Frame)));  // until the run ends, whose limit it is
   Frame* fresh = static_cast<Frame*>(memory::take(size_t(2 * room_) * sizeof(Frame)));
   std::memcpy(static_cast<void*>(fresh), first_, size_t(size) * sizeof(Frame));
   memory::give(first_, size_t(room_) * sizeof(Frame));
@@ -199,12 +200,14 @@ void Frames::grow() {
 // of their own.
 Value* Machine::reserve_far(int32_t needed, Frame::Room* room) {
   if (size_t(needed) > kChunkValues) {
+    memory::charge(needed * int64_t(sizeof(Value)));
     big_chunks_.push_back(nullptr);
     big_chunks_.back() = static_cast<Value*>(::operator new(size_t(needed) * sizeof(Value)));
     *room = Frame::OwnBlock;
     return big_chunks_.back();
   }
   if (tops_.size() == chunks_.size()) {
+    if (!chunks_.empty()) memory::charge(kChunkBytes);  // until the run ends
     chunks_.push_back(nullptr);
     chunks_.back() = static_cast<Value*>(memory::take(kChunkBytes));
   }
@@ -225,6 +228,7 @@ void Machine::give_room_back(const Frame& frame) {
       end_ = tops_.empty() ? nullptr : chunks_[tops_.size() - 1] + kChunkValues;
       break;
     case Frame::OwnBlock:
+      memory::uncharge(frame.code->slots * int64_t(sizeof(Value)));
       ::operator delete(big_chunks_.back());
       big_chunks_.pop_back();
       break;

@@ -183,6 +183,10 @@ static void errors(sl_module* m) {
   limits.memory_bytes = 1 << 20;
   fails(m, how("wide"), &limits, SL_OUT_OF_MEMORY, "MemoryError",
         "the program needs more than its memory limit of 1048576 bytes");
+  limits.depth = INT64_MAX;
+  fails(m, how("deep"), &limits, SL_OUT_OF_MEMORY, "MemoryError",
+        "the program needs more than its memory limit of 1048576 bytes");
+  limits.depth = 0;
   fails(m, how("value"), &limits, SL_RUN_ERROR, "builtins.ValueError", "a value");
   limits.instructions = -1;
   fails(m, how("value"), &limits, SL_INVALID_ARGUMENT, "ValueError", "a limit is negative");
