@@ -184,6 +184,11 @@ sl_status saved(sl_module* module, const sl_extra* extra, size_t count, sl_error
         files.back().second = {static_cast<const char*>(extra[k].data), extra[k].size};
       }
     }
+    const ClassType& cls = *module->object.as_object().type;
+    if (!module->module->is_module(cls)) {
+      raise(ErrorKind::RuntimeError, "only modules are saved, and ",
+            module->module->program().classes()->name_of(cls), " is none");
+    }
     body(module->module.get(), module->object, files);
   });
 }

@@ -120,6 +120,20 @@ static int same_text(sl_module* m, const char* method, sl_value* argument, sl_mo
   return same;
 }
 
+/* An object that is no module cannot be saved. */
+static void only_modules(sl_module* m, const char* name) {
+  sl_value *one = sl_value_int(1), *object = give(m, "counter", &one, 1);
+  sl_module* view = NULL;
+  sl_error* error = NULL;
+  CHECK(sl_module_of(m, object, &view, NULL) == SL_OK);
+  CHECK(sl_save_file(view, name, NULL, 0, &error) == SL_RUN_ERROR);
+  CHECK(strstr(sl_error_message(error), "only modules are saved, and __torch__.Counter") != NULL);
+  sl_error_release(error);
+  sl_module_release(view);
+  sl_value_release(object);
+  sl_value_release(one);
+}
+
 static void saving(sl_module* m, const char* path) {
   static char data[1 << 18];
   struct bytes to = {data, 0, 0, sizeof data};
@@ -176,6 +190,7 @@ static void saving(sl_module* m, const char* path) {
   CHECK(strcmp(sl_module_class(read), "__torch__.Block") == 0);
   sl_module_release(read);
   remove(name);
+  only_modules(changed, name);
   to.most = 5000; /* full */
   to.size = 0;
   CHECK(sl_save_stream(block, write_all, &to, NULL, 0, &error) == SL_RUN_ERROR);
