@@ -36,6 +36,14 @@ OpFn function_of(int place, std::integer_sequence<int, kPlaces...>) {
 
 const Custom& custom_of(const OpEntry& entry) { return *all[entry.at & ~kCustomEntry]; }
 
+// Raises for the name of a type that there is not. Classes of PyTorch's extensions have dots.
+void check_known(const Type& type) {
+  if (type.kind == TypeKind::Opaque && type.name.find('.') == std::string::npos) {
+    raise(ErrorKind::ValueError, "there is no type ", to_string(type));
+  }
+  for (const TypeRef& element : type.elements) check_known(*element);
+}
+
 void check_name(const Schema& schema, const std::string& name) {
   size_t colons = schema.name.find("::");
   if (colons == std::string::npos || colons == 0 || colons + 2 == schema.name.size()) {
@@ -71,6 +79,8 @@ void register_custom(const std::string& schema, CustomFn run, void* user) {
   if (made->schema.variadic_arguments || made->schema.variadic_returns) {
     raise(ErrorKind::ValueError, "an operator says all its arguments and results");
   }
+  for (const Argument& a : made->schema.arguments) check_known(*a.type);
+  for (const Argument& r : made->schema.returns) check_known(*r.type);
   check_name(made->schema, made->name);
   made->run = run;
   made->user = user;

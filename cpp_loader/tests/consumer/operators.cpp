@@ -82,6 +82,8 @@ static void registering() {
   refused("noname(Tensor x) -> Tensor", "name");
   refused("my::bad(Tensor x", "");
   refused("my::bad(...) -> Tensor", "arguments");
+  refused("my::bad(Foo x) -> Tensor", "there is no type Foo");
+  refused("my::bad(Tensor x) -> Foo?[]", "there is no type Foo");
   refused("", "");
   CHECK(sl_register_operator(nullptr, split, nullptr, nullptr) == SL_INVALID_ARGUMENT);
   CHECK(sl_register_operator("my::x() -> ()", nullptr, nullptr, nullptr) == SL_INVALID_ARGUMENT);
