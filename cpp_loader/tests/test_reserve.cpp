@@ -248,6 +248,23 @@ TEST(results_that_are_kept_stay) {
   sl_value_release(x);
 }
 
+TEST(a_result_is_no_argument_of_the_next_call) {
+  Loaded m(archive_of(method(", x: Tensor) -> Tensor", "return torch.mul(x, x)")));
+  sl_value* x = ramp({30});
+  sl_reservation* r = nullptr;
+  CHECK_EQ(sl_reserve(m.handle, "f", &x, 1, &r, nullptr), SL_OK);
+  const sl_value *result = nullptr, *none = nullptr;
+  CHECK_EQ(sl_call_reserved(r, &x, 1, nullptr, &result, nullptr), SL_OK);
+  sl_value* again = const_cast<sl_value*>(result);
+  sl_error* error = nullptr;
+  CHECK_EQ(sl_call_reserved(r, &again, 1, nullptr, &none, &error), SL_INVALID_ARGUMENT);
+  CHECK(none == nullptr && std::strstr(sl_error_message(error), "sl_value_share") != nullptr);
+  sl_error_release(error);
+  CHECK(values_of(result, 30) != values_of(x, 30));  // it is still there
+  CHECK_EQ(sl_reservation_release(r), 0u);
+  sl_value_release(x);
+}
+
 TEST(other_ways_through_a_program_are_safe) {
   // The same sizes taken in the same order, but the first one is still wanted at the end.
   const char* body =

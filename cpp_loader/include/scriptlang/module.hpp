@@ -184,7 +184,11 @@ class Module {
     size_t size = 0;
     sl_status status = sl_module_text(handle(), &text, &size);
     std::unique_ptr<char, void (*)(char*)> held(text, sl_text_release);
-    if (status != SL_OK) detail::raise(detail::taken(status, nullptr, "there is no module"));
+    if (status != SL_OK && handle()) (void)child("");  // explains why objects cannot be restored
+    if (status != SL_OK) {
+      detail::raise(detail::taken(
+          status, nullptr, handle() ? "the module cannot be printed here" : "there is no module"));
+    }
     return std::string(text, size);
   }
 
@@ -398,15 +402,30 @@ inline Result<Module> try_load(const void* data, size_t size, const LoadOptions&
     return sl_load_memory_with(data, size, given, module, error);
   });
 }
+namespace detail {
+
+// Reads from a stream; size_t(-1) if it cannot be read. Exceptions that a std::istream is set to
+// throw are for its own functions, which would throw at the end of any file.
+template <class Stream>
+size_t read_from(Stream& from, char* to, size_t bytes) {
+  if constexpr (std::is_base_of<std::istream, Stream>::value) {
+    if (from.fail()) return size_t(-1);  // such as a file that was not opened
+    return size_t(from.rdbuf()->sgetn(to, std::streamsize(bytes)));
+  } else {
+    from.read(to, std::streamsize(bytes));
+    return from.bad() ? size_t(-1) : size_t(from.gcount());
+  }
+}
+
+}  // namespace detail
+
 // Loads from a std::istream, or any class with its read(), gcount() and bad().
 template <class Stream, class = decltype(std::declval<Stream&>().gcount())>
 Result<Module> try_load(Stream& stream, const LoadOptions& options = {}) {
   return detail::loaded(options, [&](auto* given, sl_module** module, sl_error** error) {
     return sl_load_stream(
         [](void* to, size_t bytes, void* user) {
-          Stream& from = *static_cast<Stream*>(user);
-          from.read(static_cast<char*>(to), std::streamsize(bytes));
-          return from.bad() ? size_t(-1) : size_t(from.gcount());
+          return detail::read_from(*static_cast<Stream*>(user), static_cast<char*>(to), bytes);
         },
         &stream, given, module, error);
   });

@@ -79,7 +79,7 @@ const char* check_call(sl_value* const* arguments, size_t count, const char* con
   for (size_t k = 0; k < named_count; ++k) {
     if (!names[k]) return "the name of an argument is null";
   }
-  if (memory::in_callback()) return "allocators and release functions must not call modules";
+  if (memory::in_callback()) return kInCallback;
   return nullptr;
 }
 

@@ -75,6 +75,9 @@ struct Misuse {
 // Turns the exception that is being handled into a status and an error.
 sl_status report_current(sl_error** error) noexcept;
 
+// What is wrong with a call of a module from an operator, print, an allocator or a release function.
+constexpr char kInCallback[] = "operators, print and other callbacks must not call modules";
+
 // Calls a body, and turns an exception into a status and an error.
 template <class F>
 sl_status guarded(sl_error** error, F&& body) noexcept {

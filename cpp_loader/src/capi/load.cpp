@@ -34,7 +34,7 @@ const char* check_options(const sl_load_options* given) {
     return nullptr;
   } catch (const std::bad_alloc&) {
     return nullptr;  // the load will report it
-  } catch (...) { return "the device of the options is none"; }
+  } catch (...) { return "the device of the options is no device, such as cpu or cuda:0"; }
 }
 
 void give_notices(const sl_load_options* given) {

@@ -56,7 +56,6 @@ sl_status found_by(sl_error** error, const char* absent, F&& body) noexcept {
 }
 
 constexpr char kNoAttribute[] = "the module has no attribute of that name";
-constexpr char kInCallback[] = "allocators and release functions must not call modules";
 
 // Visits the attributes of a module and of its submodules.
 class Walk {

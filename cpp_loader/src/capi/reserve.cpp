@@ -149,9 +149,7 @@ void reserve(sl_reservation* r, sl_value* const* example, size_t count, void* bl
 
 sl_status make(sl_module* module, const char* method, sl_value* const* example, size_t count,
                void* block, size_t bytes, sl_reservation** reservation, sl_error** error) {
-  if (memory::in_callback()) {
-    return misuse(error, "allocators and release functions must not call modules");
-  }
+  if (memory::in_callback()) return misuse(error, kInCallback);
   return guarded(error, [&] {
     auto made = std::make_unique<sl_reservation>();
     made->module = module->module;
@@ -241,8 +239,9 @@ sl_status sl_call_reserved(sl_reservation* reservation, sl_value* const* argumen
   if (!reservation || !result || (!arguments && count)) {
     return misuse(error, "sl_call_reserved needs a reservation, arguments and a place");
   }
-  if (memory::in_callback()) {
-    return misuse(error, "allocators and release functions must not call modules");
+  if (memory::in_callback()) return misuse(error, kInCallback);
+  if (std::find(arguments, arguments + count, &reservation->result) != arguments + count) {
+    return misuse(error, "the last result is no argument: pass what sl_value_share makes of it");
   }
   Limits known;
   if (const char* wrong = read_limits(limits, &known)) return misuse(error, wrong);

@@ -124,7 +124,10 @@ __attribute__((noinline, cold)) Storage* Storage::allocate_apart(int64_t nbytes)
   void* data = nullptr;
   try {
     data = is_hooked ? take_hooked(hook, nbytes) : memory::take_checked(as_size(nbytes));
-    if (!data) raise(ErrorKind::MemoryError, "the allocator refused ", nbytes, " bytes");
+    if (!data) {
+      raise(ErrorKind::MemoryError, "the allocator refused ", nbytes,
+            " bytes, or gave a block that is not aligned to 64");
+    }
   } catch (...) {
     memory::give(s, sizeof(Storage));
     throw;

@@ -66,6 +66,14 @@ static void nothing() {
   CHECK(undefined.defined() && undefined.numel() == 2);
 }
 
+static void streams(const char* path) {
+  std::ifstream closed("/no/such/file", std::ios::binary);
+  fails(SL_ARCHIVE_ERROR, "the stream cannot be read", [&] { scriptlang::load(closed); });
+  std::ifstream file(path, std::ios::binary);
+  file.exceptions(std::ios::failbit | std::ios::badbit | std::ios::eofbit);
+  CHECK(scriptlang::load(file).has_method("forward"));
+}
+
 static void types(const Module& m) {
   scriptlang::Half halves[4] = {{0x3c00}, {0x4000}, {0x4200}, {0x4400}};  // 1 to 4
   scriptlang::BFloat16 brains[2] = {{0x3f80}, {0x4000}};                  // 1, 2
@@ -221,6 +229,7 @@ int main(int count, char** arguments) {
   try {
     Module m = scriptlang::load(std::string(arguments[1]));
     nothing();
+    streams(arguments[1]);
     integers(m);
     types(m);
     walks(m);
