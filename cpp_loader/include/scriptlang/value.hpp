@@ -11,103 +11,11 @@
 #include <type_traits>
 #include <vector>
 
+#include "dtypes.hpp"
 #include "result.hpp"
 
 namespace scriptlang {
 inline namespace api {
-
-// The bits of a 16-bit float.
-struct Half {
-  uint16_t bits = 0;
-};
-struct BFloat16 {
-  uint16_t bits = 0;
-};
-
-namespace detail {
-
-template <class T>
-struct dtype_of;
-template <>
-struct dtype_of<float> {
-  static constexpr sl_dtype value = SL_FLOAT32;
-};
-template <>
-struct dtype_of<double> {
-  static constexpr sl_dtype value = SL_FLOAT64;
-};
-template <>
-struct dtype_of<Half> {
-  static constexpr sl_dtype value = SL_FLOAT16;
-};
-template <>
-struct dtype_of<BFloat16> {
-  static constexpr sl_dtype value = SL_BFLOAT16;
-};
-template <>
-struct dtype_of<bool> {
-  static constexpr sl_dtype value = SL_BOOL8;
-};
-template <>
-struct dtype_of<std::complex<float>> {
-  static constexpr sl_dtype value = SL_COMPLEX64;
-};
-template <>
-struct dtype_of<std::complex<double>> {
-  static constexpr sl_dtype value = SL_COMPLEX128;
-};
-
-// Integers except bool, which is a kind of value of its own.
-template <class T>
-constexpr bool is_integer = std::is_integral<T>::value && !std::is_same<T, bool>::value;
-template <class T>
-using if_integer = std::enable_if_t<is_integer<T>, int>;
-
-// By size and sign, since for example long and long long may both have 8 bytes.
-template <class T>
-constexpr sl_dtype integer_type() {
-  constexpr bool is_signed = std::is_signed<T>::value;
-  switch (sizeof(T)) {
-    case 1: return is_signed ? SL_INT8 : SL_UINT8;
-    case 2: return is_signed ? SL_INT16 : SL_UINT16;
-    case 4: return is_signed ? SL_INT32 : SL_UINT32;
-    default: return is_signed ? SL_INT64 : SL_UINT64;
-  }
-}
-
-template <class T>
-constexpr sl_dtype type_of() {
-  if constexpr (is_integer<T>) return integer_type<T>();
-  else return dtype_of<T>::value;
-}
-
-inline size_t size_of(sl_dtype type) {
-  switch (type) {
-    case SL_UINT8:
-    case SL_INT8:
-    case SL_BOOL8:
-    case SL_QINT8:
-    case SL_QUINT8: return 1;
-    case SL_INT16:
-    case SL_FLOAT16:
-    case SL_BFLOAT16:
-    case SL_UINT16: return 2;
-    case SL_INT32:
-    case SL_FLOAT32:
-    case SL_COMPLEX32:
-    case SL_QINT32:
-    case SL_UINT32: return 4;
-    case SL_COMPLEX128: return 16;
-    default: return 8;
-  }
-}
-
-}  // namespace detail
-
-template <class T>
-constexpr sl_dtype dtype_of() {
-  return detail::type_of<T>();
-}
 
 using Shape = std::vector<int64_t>;
 class Tensor;
@@ -138,7 +46,7 @@ class Value {
   Value(std::nullptr_t) noexcept {}
   Value(bool v) : Value(made(sl_value_bool(v))) {}
   template <class T, detail::if_integer<T> = 0>
-  Value(T v) : Value(made(sl_value_int(int64_t(v)))) {}
+  Value(T v) : Value(integer_of(v)) {}  // numbers that int64_t does not have are errors
   Value(double v) : Value(made(sl_value_double(v))) {}
   Value(float v) : Value(double(v)) {}
   Value(std::complex<double> v) : Value(made(sl_value_complex(v.real(), v.imag()))) {}
@@ -359,6 +267,13 @@ class Value {
   }
 
  private:
+  template <class T>
+  static Result<Value> integer_of(T v) {
+    if (v > T(0) && uint64_t(v) > uint64_t(INT64_MAX)) {
+      return detail::misused("the number is too large for an int, which has 64 bits with a sign");
+    }
+    return made(sl_value_int(int64_t(v)));
+  }
   Value(Result<Value> result) : Value(std::move(result).value()) {}
   std::shared_ptr<sl_value> handle_;
 };
@@ -426,6 +341,9 @@ class Tensor : public Value {
   static Tensor view(T* data, const Shape& shape) {
     return view(data, dtype_of<T>(), shape);
   }
+  // Programs may write to the memory: use copy().
+  template <class T>
+  static Tensor view(const T* data, const Shape& shape) = delete;
   // The same for any element type.
   static Tensor view(void* data, sl_dtype dtype, const Shape& shape) {
     return Tensor(sl_tensor_view(data, dtype, shape.data(), shape.size(), nullptr, nullptr));
@@ -435,6 +353,9 @@ class Tensor : public Value {
   static Tensor strided(T* data, size_t count, const Shape& shape, const Shape& strides) {
     return strided(data, count, dtype_of<T>(), shape, strides);
   }
+  template <class T>
+  static Tensor strided(const T* data, size_t count, const Shape& shape,
+                        const Shape& strides) = delete;
   static Tensor strided(void* data, size_t count, sl_dtype dtype, const Shape& shape,
                         const Shape& strides) {
     return strided(data, count, dtype, shape, strides, nullptr);
@@ -507,8 +428,9 @@ class Tensor : public Value {
     return i.sizes[d];
   }
   int64_t numel() const {
+    const Info i = info();
     int64_t count = 1;
-    for (int64_t n : shape()) count *= n;
+    for (size_t d = 0; d < i.ndim; ++d) count *= i.sizes[d];
     return count;
   }
   Tensor contiguous() const {

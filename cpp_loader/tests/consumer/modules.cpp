@@ -38,6 +38,8 @@ static void integers(const Module& m) {
   uint8_t byte = 200;
   CHECK(Value(size).integer() == 7 && Value(word).integer() == -7 && Value(wide).integer() == 7);
   CHECK(Value(most).integer() == 7 && Value(small).integer() == 7 && Value(byte).integer() == 200);
+  fails(SL_INVALID_ARGUMENT, "too large", [] { Value(uint64_t(1) << 63); });
+  CHECK(Value(INT64_MAX).integer() == INT64_MAX && Value(INT64_MIN).integer() == INT64_MIN);
   CHECK(Value(letter).integer() == 'a' && Value(1.5f).number() == 1.5);
   CHECK(Value(true).kind() == SL_BOOL && m("integer", {size}).integer() == 7);
   CHECK(!(std::is_constructible<Value, float*>::value));
@@ -73,6 +75,12 @@ static void streams(const char* path) {
   file.exceptions(std::ios::failbit | std::ios::badbit | std::ios::eofbit);
   CHECK(scriptlang::load(file).has_method("forward"));
 }
+
+template <class T, class = void>
+constexpr bool is_viewed = false;
+template <class T>
+constexpr bool is_viewed<T, decltype(void(Tensor::view(std::declval<T*>(), {1})))> = true;
+static_assert(is_viewed<float> && !is_viewed<const float>, "programs write to a view");
 
 static void types(const Module& m) {
   scriptlang::Half halves[4] = {{0x3c00}, {0x4000}, {0x4200}, {0x4400}};  // 1 to 4
