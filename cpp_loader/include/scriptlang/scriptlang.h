@@ -12,17 +12,20 @@
  * sl_value_get_* and sl_tensor_info, which do not change them. Functions that return a new value
  * return null if memory is exhausted, if a pointer that they need is null, or for the reasons that
  * they state. No C++ exception crosses this interface. Where a value is read, a null handle stands
- * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0. A handle that was released
- * must not be used.
+ * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0.
  *
- * Threads: any thread may call any function at any time, as long as no other thread releases the
- * same handle. Calls of a module whose program only reads run concurrently. Calls that may write
- * attributes (a recurrent state) run one after the other, in the order in which they come, and
- * functions that read attributes of the module wait for them. Different modules run concurrently,
- * until one of them is given a list, dict or object that came from the other. Programs that change
- * the shape of tensors (resize_) run alone in the process. Elements of tensors are not protected: a
- * tensor that one thread writes must not be used as indices by another. sl_set_allocator,
- * sl_set_print, sl_set_threads and the registration of operators act on the process.
+ * Threads: any thread may call any function, as long as no other thread releases the same handle.
+ * Calls of a module whose program only reads run concurrently. Calls that may write attributes (a
+ * recurrent state) run one after the other, in the order in which they come, and functions that
+ * read attributes of the module wait for them. Different modules run concurrently, until one of
+ * them is given a list, dict or object that came from the other. Programs that change the shape of
+ * tensors (resize_) run alone in the process, as does sl_module_to. sl_set_allocator, sl_set_print,
+ * sl_set_threads and the registration of operators act on the process.
+ * What no module holds has no lock, as in C++: while one thread changes a list or dict that the
+ * host made, or that only the host has, no other thread may use it. Nor may a tensor be passed to
+ * sl_value_text, sl_tensor_*, sl_backward or sl_grad while another one gives it another type, shape
+ * or memory (sl_module_to, resize_) or calls sl_tensor_require_grad for it. Elements of tensors are
+ * not protected: what one thread writes must not be used as indices by another.
  *
  * Units: sizes of memory are in bytes; sizes, strides and offsets of tensors are in elements. Texts
  * are UTF-8, followed by a 0 that their size does not count.
@@ -57,9 +60,9 @@ typedef enum sl_status {
   SL_ARCHIVE_ERROR = 2,    /* the file is malformed, unsafe or unsupported */
   SL_RUN_ERROR = 3,        /* the program failed, or raised an exception */
   SL_MISSING_OPERATOR = 4, /* the program reached an operator that this build lacks */
-  SL_LIMIT = 5,            /* a limit that the caller had set was reached */
-  SL_OUT_OF_MEMORY = 6,
-  SL_CANCELLED = 7 /* sl_cancel ended the call */
+  SL_LIMIT = 5,            /* a limit of the caller was reached, but for memory_bytes */
+  SL_OUT_OF_MEMORY = 6,    /* or memory_bytes of the limits was reached */
+  SL_CANCELLED = 7         /* sl_cancel ended the call */
 } sl_status;
 
 /* The kind of a value. It is that of the value itself, also if its declared type is Optional, Union
@@ -110,7 +113,7 @@ typedef enum sl_dtype {
 typedef struct sl_limits {
   size_t size;
   int64_t instructions; /* counted at loops and calls */
-  int64_t memory_bytes; /* tensors, strings and containers that the call holds */
+  int64_t memory_bytes; /* tensors, strings, containers and deep calls that it holds */
   int64_t milliseconds; /* wall time; even a long operator ends within a tenth of a second of it */
   int64_t depth;        /* of nested script calls; 0 means 2000 */
   const sl_canceller* canceller; /* can end the call, see sl_cancel; may be null */
@@ -137,8 +140,7 @@ SL_API void sl_module_release(sl_module* module);
 /* Options of loading; null means that all fields are 0. Set size to sizeof(sl_load_options). */
 typedef struct sl_load_options {
   size_t size;
-  /* A device, as programs for libtorch request it, such as "cuda:0". Everything runs on the CPU;
-   * another device only leads to a notice. SL_INVALID_ARGUMENT if it is not a device. */
+  /* A device, such as "cuda:0". All runs on the CPU; another one only leads to a notice. */
   const char* device;
   /* Gets notices; if null, they go to stderr. It is called in the thread that loads, before the
    * loading function returns, and must not call modules. */
@@ -360,7 +362,8 @@ SL_API sl_status sl_list_doubles(const sl_value* list, const double** data, size
  * that is not aligned, or bools other than 0 and 1; then `release` is never called. */
 SL_API sl_value* sl_tensor_view(void* data, sl_dtype dtype, const int64_t* sizes, size_t ndim,
                                 void (*release)(void* user), void* user);
-/* The same with strides, not negative. All elements must lie in the `bytes` bytes from `data`. */
+/* The same with strides, not negative. All elements must lie in the `bytes` bytes from `data`; of
+ * bools, all these bytes must be 0 or 1, since programs may make other views of them. */
 SL_API sl_value* sl_tensor_strided(void* data, size_t bytes, sl_dtype dtype, const int64_t* sizes,
                                    const int64_t* strides, size_t ndim, void (*release)(void* user),
                                    void* user);
@@ -382,13 +385,11 @@ SL_API sl_status sl_value_get_string(const sl_value* value, const char** utf8, s
 /* The number of elements of a list, tuple, named tuple or dict; for an object, that of its
  * attributes; for an enum 2 (its name and its value); 0 for other kinds. */
 SL_API size_t sl_value_length(const sl_value* value);
-/* The index-th element; of a dict the value, in insertion order. Release it. Null beyond the
- * end. */
+/* The index-th element; of a dict the value, in order. Release it. Null beyond the end. */
 SL_API sl_value* sl_value_item(const sl_value* value, size_t index);
 /* The index-th key of a dict. Release it. Null beyond the last one, and for other kinds. */
 SL_API sl_value* sl_value_key(const sl_value* dict, size_t index);
-/* The name of the index-th element of a named tuple, object or enum; null beyond the last one, and
- * for other kinds.
+/* The name of the index-th element of a named tuple, object or enum; null beyond, and for others.
  *
  * Archives with bytecode may lack names, unless scriptlang wrote them. They have the names of
  * attributes only for classes of which they contain objects; attributes of other objects, which
@@ -453,7 +454,8 @@ SL_API sl_status sl_tensor_from_dlpack(struct DLManagedTensor* managed, sl_value
  * complex, or if `on` is 0 and the tensor was computed by a recorded call. */
 SL_API sl_status sl_tensor_require_grad(sl_value* tensor, int on, sl_error** error);
 SL_API int sl_tensor_requires_grad(const sl_value* tensor); /* 1 or 0 */
-/* The gradient that sl_backward has accumulated; None if none. Release it. Null for other kinds. */
+/* The gradient that sl_backward has accumulated; None if none. Release it. Null for other kinds.
+ * This and sl_tensor_set_grad may be called beside sl_backward. */
 SL_API sl_value* sl_tensor_grad(const sl_value* tensor);
 /* Sets the gradient of a tensor; null removes it. SL_INVALID_ARGUMENT if its sizes or type differ
  * from those of the tensor, or if one of the values is not a tensor. */
@@ -487,8 +489,7 @@ SL_API int sl_grad_enabled(void); /* 1 or 0 */
  *
  * A reservation is one block of memory for calls of one method with arguments of certain sizes. To
  * make it, the method is called six times with an example; what these calls write to the module
- * stays written. They show which memory is needed when; blocks that are never needed at the same
- * time share a place.
+ * stays written. They show which memory is needed when, and what can share a place.
  *
  * sl_call_reserved then allocates no memory from the system, if the thread is the one that made the
  * reservation, the arguments have the number, types, sizes and strides of the example, operators
@@ -522,8 +523,8 @@ SL_API int64_t sl_reservation_misses(const sl_reservation* reservation);
 SL_API sl_status sl_call_reserved(sl_reservation* reservation, sl_value* const* arguments,
                                   size_t count, const sl_limits* limits, const sl_value** result,
                                   sl_error** error);
-/* Releases a reservation, and returns the number of values in its block that attributes or handles
- * still have. The caller's block must stay valid until they are gone: release modules first. */
+/* Releases a reservation, and returns how many pieces of its block attributes or handles still have
+ * (two for a tensor). The caller's block must stay valid until they are gone. */
 SL_API size_t sl_reservation_release(sl_reservation* reservation);
 
 /* ---- errors: sl_error_release releases each; texts live as long as it, and are "" for null */
@@ -548,8 +549,7 @@ SL_API sl_error* sl_error_make(const char* class_name, const char* message);
  *
  * An operator of the host, which programs call as torch.ops.my.op. It gets all arguments of its
  * schema, in order, and writes a handle to each of the results, which are null at first; null
- * stands for None. If it fails, it returns another status than SL_OK, and may set *error; the
- * program then raises an exception.
+ * stands for None. If it fails (another status than SL_OK; it may set *error), the program raises.
  *
  * The library takes ownership of the results and of the error in any case. It also owns the
  * arguments: to keep one, use sl_value_share, and do not change it later. Results of other types

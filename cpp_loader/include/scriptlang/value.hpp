@@ -1,4 +1,5 @@
-// Values of programs, and tensors. They are handles: copies share the same value.
+// Values of programs, and tensors. They are handles: copies share the same value. One that no
+// module holds has no lock: no thread may use it while another one changes it (see scriptlang.h).
 #pragma once
 
 #include <complex>
