@@ -292,6 +292,26 @@ void pointers_that_are_null_are_refused() {
   }
 }
 
+static void a_module_that_cannot_be_restored_is_not_printed() {
+  const std::string code =
+      "class M(Module):\n  __parameters__ = []\n  __buffers__ = []\n"
+      "  def __setstate__(self, state: int) -> NoneType:\n"
+      "    ops.prim.RaiseException(\"cannot restore\", \"builtins.ValueError\")\n"
+      "    return None\n";
+  const std::string object = p_global("__torch__", "M") + ")\x81" + p_int(1) + "b";
+  const std::string file = make_zip({{"m/version", "10"},
+                                     {"m/data.pkl", pickle(object)},
+                                     {"m/code/__torch__.py", code},
+                                     {"m/constants.pkl", pickle(")")}});
+  const scriptlang::Module module = scriptlang::load(file.data(), file.size());
+  try {
+    (void)module.text();
+    CHECK(!"an error was wanted");
+  } catch (const scriptlang::Error& e) {
+    CHECK(e.message() == "cannot restore" && e.class_name() == "builtins.ValueError");
+  }
+}
+
 int main() {
   a_method_is_called();
   parts_of_functions_are_no_methods();
@@ -304,6 +324,7 @@ int main() {
   pointers_that_are_null_are_refused();
   the_allocator_can_be_replaced();
   threads_share_a_module();
+  a_module_that_cannot_be_restored_is_not_printed();
   std::printf("%d failures\n", failures);
   return failures != 0;
 }

@@ -75,7 +75,7 @@ struct Misuse {
 // Turns the exception that is being handled into a status and an error.
 sl_status report_current(sl_error** error) noexcept;
 
-// What is wrong with a call of a module from an operator, print, an allocator or a release function.
+// What is wrong with a call of a module from a function of the host that the library calls.
 constexpr char kInCallback[] = "operators, print and other callbacks must not call modules";
 
 // Calls a body, and turns an exception into a status and an error.
