@@ -86,7 +86,7 @@ class Run {
   // Whether a tensor of some size can be expanded to another one; its gradient is a sum then.
   static bool expands_to(IntSpan size, IntSpan larger) {
     if (size.size > larger.size) return false;
-    for (size_t k = 1; k <= size.size; ++k) {
+    for (int64_t k = 1; k <= size.size; ++k) {
       const int64_t n = size[size.size - k];
       if (n != 1 && n != larger[larger.size - k]) return false;
     }
