@@ -463,8 +463,9 @@ def test_normalisation_and_slopes(how):
     for relu in ("", "_relu"):
         for kind in ("", "2d"):
             both(f"quantized::batch_norm{kind}{relu}", x, w, b, mean, var, 1e-5, 0.1, 3)
-    both("quantized::prelu", x, floats(5), 0.05, 3)
-    both("quantized::prelu", x, activation(1), 0.05, 3)
+    slopes = activation(5, dtype=x.dtype), activation(1, dtype=x.dtype)
+    for slope in slopes:
+        both("quantized::prelu", x, slope, 0.05, 3)
 
 
 def test_in_place():

@@ -36,11 +36,6 @@ BINARY = "(Tensor qa, Tensor qb, float scale, int zero_point) -> Tensor qc"
 TO = "float output_scale, int output_zero_point"
 
 
-def numbers(x: Tensor) -> np.ndarray:
-    """The numbers of a tensor, quantized or plain, in float32."""
-    return x.numbers() if isinstance(x, QuantizedTensor) else x._array.astype(np.float32)
-
-
 def fused_numbers(x: QuantizedTensor) -> np.ndarray:
     """`numbers`, computed as code * scale - zero_point * scale with a single rounding."""
     scale = np.float32(x.quantizer.scale)
@@ -319,18 +314,42 @@ def leaky_relu(x, slope, inplace, scale, zero_point):
 
 @primitive(f"quantized::prelu(Tensor qx, Tensor weight, {TO}) -> Tensor", shape="like_first")
 def prelu(x, weight, scale, zero_point):
-    values = check_activation(x, "quantized::prelu").numbers()
-    slope = numbers(weight)
-    channels = values.shape[1] if values.ndim > 1 else 1
-    if slope.size not in (1, channels):
+    """As in PyTorch, the slope of the positive side is the code of 1 in the slopes' quantizer.
+
+    It is less than 1 where their range ends before 1.
+    """
+    x = check_activation(x, "quantized::prelu")
+    if not x.dim():
+        return quantize(prelu_of_number(x.numbers(), weight), x.dtype, scale, zero_point)
+    weight = check_activation(weight, "quantized::prelu")
+    check_alike("PReLU", x, weight)
+    channels = x._size[1] if x.dim() > 1 else 1
+    if weight.numel() not in (1, channels):
         raise RuntimeError(
-            f"quantized::prelu: {slope.size} slopes for a tensor of size {list(values.shape)}"
+            f"quantized::prelu: {weight.numel()} slopes for a tensor of size {list(x._size)}"
         )
-    slope = slope.reshape(
-        () if slope.size == 1 else [-1 if d == 1 else 1 for d in range(values.ndim)]
-    )
-    made = in_format_of(np.where(values > 0, values, values * slope), x)
-    return quantize_rounding_first(made, x.dtype, scale, zero_point)
+    shape = [-1 if d == 1 else 1 for d in range(x.dim())] if weight.numel() > 1 else ()
+    slopes = centred(weight).astype(np.int64).reshape(shape)
+    one = int(encode(np.array(1, np.float32), weight.dtype, weight.quantizer))
+    codes = centred(x).astype(np.int64)
+    products = codes * np.where(codes > 0, one - weight.quantizer.zero_point, slopes)
+    with np.errstate(all="ignore"):
+        both = np.float32(x.quantizer.scale) * np.float32(weight.quantizer.scale)
+        ratio = both * (np.float32(1) / np.float32(scale))
+        scaled = products.astype(np.float32) * ratio
+    return requantized(in_format_of(scaled, x), x, scale, zero_point)
+
+
+def prelu_of_number(value: np.ndarray, weight: Tensor) -> np.ndarray:
+    """What PyTorch computes for a tensor without dimensions: slopes are not quantized there."""
+    if isinstance(weight, QuantizedTensor) or weight.dtype is not dtypes.float32:
+        raise RuntimeError(
+            "prelu: Type promoting not supported. "
+            f"Got Float and {dtypes.DISPLAY[weight.dtype.name]}"
+        )
+    if weight.numel() != 1:
+        raise RuntimeError(f"quantized::prelu: {weight.numel()} slopes for a number")
+    return np.where(value > 0, value, value * weight._array.reshape(()))
 
 
 @primitive(f"quantized::softmax(Tensor qx, int dim, {TO}) -> Tensor", shape="like_first")

@@ -259,18 +259,40 @@ Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count) {
                   [&](const Tensor& numbers) { return through(plain, ctx, numbers, rest); });
 }
 
+// What PyTorch computes for a tensor without dimensions: slopes are not quantized there.
+Tensor prelu_of_number(const Tensor& x, const Tensor& weight, double scale, int64_t zero_point) {
+  SL_CHECK(weight.dtype() == ScalarType::Float32,
+           "prelu: Type promoting not supported. Got Float and ",
+           dtype_display_name(weight.dtype()));
+  SL_CHECK(weight.numel() == 1, "quantized::prelu: ", weight.numel(), " slopes for a number");
+  const float slope = plain_floats(weight).data<float>()[0];
+  Tensor y = each_number(numbers_of(x), [&](float v) { return v > 0 ? v : v * slope; });
+  return encode(y, x.dtype(), scale, zero_point);
+}
+
+// As in PyTorch, the slope of the positive side is the code of 1 in the slopes' quantizer, which is
+// less than 1 where their range ends before 1.
 Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_point) {
-  activation(x, "quantized::prelu");
-  Tensor slope = to_contiguous(numbers_of_either(weight)), numbers = to_contiguous(numbers_of(x));
-  int64_t channels = slope.numel(), inner = 1;
+  const Quantizer& q = activation(x, "quantized::prelu");
+  if (x.dim() == 0) return prelu_of_number(x, weight, scale, zero_point);
+  const Quantizer& w = activation(weight, "quantized::prelu");
+  SL_CHECK(x.dtype() == weight.dtype(), "PReLU operands should have same data type.");
+  int64_t channels = weight.numel(), inner = 1, low, high;
   SL_CHECK(channels == 1 || (x.dim() > 1 && x.size(1) == channels), "quantized::prelu: ", channels,
            " slopes for a tensor of size ", to_string(x.sizes()));
   for (int64_t d = 2; d < x.dim(); ++d) inner *= x.size(d);
-  for (int64_t i = 0; i < numbers.numel(); ++i) {
-    float& v = numbers.data<float>()[i];
-    if (!(v > 0)) v = v * slope.data<float>()[i / inner % channels];
+  code_limits(weight.dtype(), &low, &high);
+  int64_t one = code_of(1.0f / float(w.scale), w.zero_point, low, high) - w.zero_point;
+  Tensor slopes = to_contiguous(to_dtype(codes_of(weight), ScalarType::Int64));
+  Tensor codes = to_contiguous(to_dtype(codes_of(x), ScalarType::Int64));
+  Tensor scaled = Tensor::empty(x.sizes(), ScalarType::Float32);
+  const float ratio = float(q.scale) * float(w.scale) * (1.0f / float(scale));
+  for (int64_t i = 0; i < x.numel(); ++i) {
+    int64_t code = codes.data<int64_t>()[i] - q.zero_point;
+    int64_t slope = code > 0 ? one : slopes.data<int64_t>()[i / inner % channels] - w.zero_point;
+    scaled.data<float>()[i] = float(code * slope) * ratio;
   }
-  return encode(in_format_of(numbers, x), x.dtype(), scale, zero_point, Rounding::kFirst);
+  return requantized(in_format_of(scaled, x), x.dtype(), scale, zero_point);
 }
 
 }  // namespace
