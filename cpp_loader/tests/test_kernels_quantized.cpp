@@ -33,10 +33,6 @@ std::vector<float> numbers(int64_t n, float spread) {
 
 int code_of(float scaled, const Encoding& e) {
   double zero = e.zero;
-  if (e.moved_first) {
-    scaled = scaled + static_cast<float>(e.zero);
-    zero = 0;
-  }
   double code = std::isnan(scaled) ? e.low : std::nearbyint(static_cast<double>(scaled)) + zero;
   return static_cast<int>(std::min<double>(std::max<double>(code, e.low), e.high));
 }
@@ -158,19 +154,26 @@ TEST(numbers_become_codes_and_back) {
   const float odd[] = {0.5f, 1.5f, -0.5f, 2.5f, 1e30f, -1e30f, NAN, INFINITY, -INFINITY, -0.0f};
   std::copy(std::begin(odd), std::end(odd), x.begin());
   for (size_t i = 10; i < 200; ++i) x[i] = std::floor(x[i]) + 0.5f;
+  for (size_t i = 200; i < 400; ++i) x[i] = (std::floor(x[i]) + 0.5f) * 0.03f;
   every_set([&](const KernelSet& set) {
     for (bool is_signed : {false, true}) {
-      for (bool moved_first : {false, true}) {
-        Encoding e{1.0f, 3, is_signed ? -128 : 0, is_signed ? 127 : 255, moved_first};
+      for (int k = 0; k < 4; ++k) {
+        bool moved_first = k % 2;
+        Encoding e{k < 2 ? 1.0f : 1 / 0.03f, 3, is_signed ? -128 : 0, is_signed ? 127 : 255,
+                   moved_first};
         std::vector<uint8_t> codes(x.size());
         set.quantized_rows->encode(int64_t(x.size()), x.data(), e, codes.data());
         std::vector<float> back(x.size());
         set.quantized_rows->decode(int64_t(x.size()), codes.data(), is_signed, 3, 0.3f,
                                    back.data());
         int wrong = 0;
+        Encoding moved = e;
+        moved.zero = 0;
         for (size_t i = 0; i < x.size(); ++i) {
           int code = is_signed ? static_cast<int8_t>(codes[i]) : codes[i];
-          wrong += code != code_of(x[i], e) || back[i] != static_cast<float>(code - 3) * 0.3f;
+          int want = moved_first ? code_of(std::fma(x[i], e.factor, 3.0f), moved)
+                                 : code_of(x[i] * e.factor, e);
+          wrong += code != want || back[i] != static_cast<float>(code - 3) * 0.3f;
         }
         CHECK_EQ(wrong, 0);
       }

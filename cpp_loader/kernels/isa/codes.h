@@ -70,10 +70,9 @@ SL_INLINE void store_first_codes(uint8_t* p, Words codes, int n) {
 #endif
 }
 
-// Clamps and rounds scaled numbers to codes.
+// Clamps and rounds scaled numbers to codes, before the zero point is added.
 SL_INLINE Words encoded(Vector<float> v, const Encoding& e) {
-  int32_t zero = e.moved_first ? 0 : e.zero;
-  if (e.moved_first) v = v + splat(static_cast<float>(e.zero));
+  int32_t zero = e.zero;
   Vector<float> low = splat(static_cast<float>(e.low - zero));
   Vector<float> high = splat(static_cast<float>(e.high - zero));
 #if defined(__aarch64__)

@@ -44,7 +44,31 @@ void range(int64_t n, const float* x, float* smallest, float* largest) {
   *largest = most;
 }
 
+// v * scale + shift, rounded once.
+SL_INLINE Vector<float> scaled(Vector<float> v, Scaled s) {
+#if defined(__AVX512F__)
+  return (Vector<float>)_mm512_fmadd_ps((__m512)v, (__m512)splat(s.scale), (__m512)splat(s.shift));
+#elif defined(__FMA__)
+  return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)splat(s.scale), (__m256)splat(s.shift));
+#elif defined(__aarch64__)
+  return (Vector<float>)vfmaq_f32(splat(s.shift), v, splat(s.scale));
+#else
+  for (int i = 0; i < kWords; ++i) {  // of codes, it is exact in double before the final rounding
+    v[i] = static_cast<float>(static_cast<double>(v[i]) * s.scale + s.shift);
+  }
+  return v;
+#endif
+}
+
 void encode(int64_t n, const float* x, const Encoding& e, uint8_t* codes) {
+  if (e.moved_first) {
+    const Scaled by{e.factor, static_cast<float>(e.zero)};
+    const Encoding moved{1.0f, 0, e.low, e.high, false};
+    each_vector(n, [&](int64_t i, int count) SL_ALWAYS {
+      store_first_codes(codes + i, encoded(scaled(load_first(x + i, count), by), moved), count);
+    });
+    return;
+  }
   Vector<float> factor = splat(e.factor);
   each_vector(n, [&](int64_t i, int count) SL_ALWAYS {
     store_first_codes(codes + i, encoded(load_first(x + i, count) * factor, e), count);
@@ -60,19 +84,7 @@ void decode(int64_t n, const uint8_t* codes, bool is_signed, int32_t zero, float
 
 // codes * scale + shift, rounded once.
 SL_INLINE Vector<float> scaled(Words codes, Scaled s) {
-  Vector<float> v = __builtin_convertvector(codes, Vector<float>);
-#if defined(__AVX512F__)
-  return (Vector<float>)_mm512_fmadd_ps((__m512)v, (__m512)splat(s.scale), (__m512)splat(s.shift));
-#elif defined(__FMA__)
-  return (Vector<float>)_mm256_fmadd_ps((__m256)v, (__m256)splat(s.scale), (__m256)splat(s.shift));
-#elif defined(__aarch64__)
-  return (Vector<float>)vfmaq_f32(splat(s.shift), v, splat(s.scale));
-#else
-  for (int i = 0; i < kWords; ++i) {  // exact in double before the final rounding
-    v[i] = static_cast<float>(static_cast<double>(v[i]) * s.scale + s.shift);
-  }
-  return v;
-#endif
+  return scaled(__builtin_convertvector(codes, Vector<float>), s);
 }
 
 void add(int64_t n, const uint8_t* a, Scaled as, const uint8_t* b, Scaled bs, bool is_signed,

@@ -20,7 +20,7 @@ from ..families.conv import correlate, pad_spatial, per_dimension, scatter
 from ..shared.layout import laid, order_of, rows
 from ..table import declare, describe, primitive
 from .quantize import choose_parameters, requantized
-from .quantized_tensors import QuantizedTensor, Quantizer, encode, limits, of_codes
+from .quantized_tensors import LARGEST_ZERO, QuantizedTensor, Quantizer, encode, limits, of_codes
 
 CLASSES = "__torch__.torch.classes.quantized."
 LINEAR = CLASSES + "LinearPackedParamsBase"
@@ -65,10 +65,6 @@ def check_activation(x: Tensor, name: str) -> QuantizedTensor:
     if not isinstance(x, QuantizedTensor) or not isinstance(x.quantizer, Quantizer):
         raise RuntimeError(f"{name} takes a tensor that is quantized per tensor; quantize it first")
     return x
-
-
-LARGEST_ZERO = 1 << 16
-"""An output's zero point may lie outside of the range of codes, but its size is at most this."""
 
 
 def check_plain(name: str, x: QuantizedTensor, zero_point: int) -> None:

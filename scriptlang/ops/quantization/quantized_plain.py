@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import dtypes
-from ...tensors import Tensor
+from ...tensors import Tensor, wrap_dim
 from .. import table
 from ..families.pool import ranges
 from ..shared.layout import check_rank, format_of, in_format
@@ -168,40 +168,72 @@ def on_numbers(to_codes: Callable) -> Callable:
     return wrap
 
 
-def in_codes(rounds_first: Callable) -> Callable:
-    """Runs the kernel on the codes without the zero point, and rounds its result.
-
-    rounds_first(x): whether to round before the zero point is added, as some PyTorch kernels do,
-    depending on the memory format.
-    """
-
-    def wrap(kernel: Callable) -> Callable:
-        def run(x, *rest):
-            if not isinstance(x, QuantizedTensor):
-                return kernel(x, *rest)
-            made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)._array
-            return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point, rounds_first(x))
-
-        return run
-
-    return wrap
-
-
-def average(kernel: Callable) -> Callable:
-    """Means of windows.  Those of volumes have channels last."""
-    run_in_codes = in_codes(is_channels_last)(kernel)
+def interpolated(kernel: Callable) -> Callable:
+    """Runs the kernel on the codes without the zero point, and rounds its result."""
 
     def run(x, *rest):
-        made = run_in_codes(x, *rest)
         if not isinstance(x, QuantizedTensor):
-            return made
-        return laid_in(made, 3 if x.dim() == 5 else exact_format(x))
+            return kernel(x, *rest)
+        made = kernel(Tensor._wrap(centred(x).astype(np.float32)), *rest)._array
+        return requantized(made, x, x.quantizer.scale, x.quantizer.zero_point, False)
 
     return run
 
 
-def is_channels_last(x: Tensor) -> bool:
-    return x.is_contiguous({4: 2, 5: 3}.get(x.dim(), 2))
+def average(kernel: Callable) -> Callable:
+    """Means of windows.  Those of volumes have channels last.
+
+    PyTorch averages blocks of channels at once where they are innermost, and rounds before it adds
+    the zero point; it averages the remaining ones one by one, and rounds the sum.
+    """
+
+    def run(x, kernel_size, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, kernel_size, *rest)
+        made = kernel(Tensor._wrap(centred(x).astype(np.float32)), kernel_size, *rest)._array
+        scale, zero = x.quantizer.scale, x.quantizer.zero_point
+        result = requantized(made, x, scale, zero, False)
+        if are_channels_innermost(x, kernel_size):
+            whole = x._size[1] // BLOCK * BLOCK
+            first = requantized(made[:, :whole], x, scale, zero)
+            result.codes._array[:, :whole] = first.codes._array
+        return laid_in(result, 3 if x.dim() == 5 else exact_format(x))
+
+    return run
+
+
+BLOCK = 16
+"""How many channels PyTorch averages at once with AVX-512; with AVX2, half as many."""
+
+
+def are_channels_innermost(x: Tensor, kernel_size: list[int]) -> bool:
+    """Whether PyTorch's average keeps channels innermost; signals are images with one row."""
+    if x.dim() == 3 and len(kernel_size) == 1:
+        return x.is_contiguous() if 1 in x._size[1:] else exact_format(x) == 2
+    return x.dim() == 5 or (x.dim() == 4 and x.is_contiguous(2))
+
+
+def mean(kernel: Callable) -> Callable:
+    """Exact means of codes in the innermost dimensions of a row-major tensor, else of numbers."""
+    of_numbers = on_numbers(quantize)(kernel)
+
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        dims = rest[0] if len(rest) > 1 else None
+        if not x.numel() or not x.is_contiguous() or not are_innermost(dims or [], x.dim()):
+            return of_numbers(x, *rest)
+        means = kernel(Tensor._wrap(centred(x).astype(np.float64)), *rest)._array
+        count = x.numel() // max(1, means.size)
+        scaled = np.rint(means * count).astype(np.float32) / np.float32(count)
+        return requantized(scaled, x, x.quantizer.scale, x.quantizer.zero_point, False)
+
+    return run
+
+
+def are_innermost(dims: list[int], rank: int) -> bool:
+    """Whether dimensions, each named once, are the last ones.  None are all."""
+    return sorted(wrap_dim(d, rank) for d in dims) == list(range(rank - len(dims), rank))
 
 
 def averaging_parts(kernel: Callable) -> Callable:
@@ -362,12 +394,10 @@ take_over("cloning", ("clone",), cloned)
 take_over("moving", MOVING, lambda kernel: as_exact(on_bytes(kernel)))
 for _way, _names in (("pooling", ("max_pool1d", "max_pool3d")), ("max_pooling", ("max_pool2d",))):
     take_over(_way, _names, lambda kernel: as_exact(on_codes(kernel)))
-take_over("on_numbers", ("mean",), on_numbers(quantize))
+take_over("mean", ("mean",), mean)
 take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
 take_over("averaging", AVERAGES, average)
-take_over(
-    "interpolating", INTERPOLATIONS, lambda kernel: as_exact(in_codes(lambda x: False)(kernel))
-)
+take_over("interpolating", INTERPOLATIONS, lambda kernel: as_exact(interpolated(kernel)))
 take_over(
     "averaging_parts",
     ("adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d"),

@@ -19,6 +19,9 @@ from ...tensors import Storage, Tensor
 CODES = {dtypes.qint8: dtypes.int8, dtypes.quint8: dtypes.uint8, dtypes.qint32: dtypes.int32}
 """Quantized type -> element type of its codes."""
 
+LARGEST_ZERO = 1 << 16
+"""An output's zero point may lie outside of the range of codes, but its size is at most this."""
+
 PER_TENSOR, PER_CHANNEL, PER_CHANNEL_FLOAT = 0, 1, 4
 """PyTorch's numbers for the quantization schemes."""
 
@@ -175,13 +178,17 @@ def encode(numbers: np.ndarray, dtype: DType, quantizer) -> np.ndarray:
 
     They are in the memory format that the numbers suggest.
 
-    Rounds half to even after the zero point is added, as PyTorch's scalar code does.  PyTorch's
-    vector kernels round before (`quantize_rounding_first`); results differ if the zero point is
-    odd.
+    Rounds half to even after the zero point is added, as PyTorch does where it quantizes tensors;
+    bytes with one scale for all are rounded once.  PyTorch's vector kernels round before
+    (`quantize_rounding_first`); results differ if the zero point is odd.
     """
     scale, zero = quantizer.parameters(numbers.ndim)
     with np.errstate(all="ignore"):
-        scaled = numbers.astype(np.float32) * (np.float32(1) / scale) + np.asarray(zero, np.float32)
+        inverse = np.float32(1) / scale
+        if dtype is dtypes.qint32 or quantizer.scheme != PER_TENSOR or abs(zero) > LARGEST_ZERO:
+            scaled = numbers.astype(np.float32) * inverse + np.asarray(zero, np.float32)
+        else:  # a fused multiply-add
+            scaled = (numbers.astype(np.float64) * np.float64(inverse) + zero).astype(np.float32)
         return as_suggested(clipped(scaled, 0, dtype), numbers)
 
 

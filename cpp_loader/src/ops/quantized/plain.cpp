@@ -6,6 +6,7 @@
 
 #include "ops/layout.h"
 #include "ops/pointwise.h"
+#include "ops/view.h"
 #include "quantized.h"
 #include "pointwise.h"
 
@@ -42,17 +43,38 @@ void in_fixed_range(OpFn base, Context& ctx, Args args, Value* results, double s
   results[0] = encode(through_numbers(base, ctx, args), type, scale, moved, Rounding::kFirst);
 }
 
+// PyTorch averages so many channels at once where they are innermost and the processor has AVX-512
+// (half as many with AVX2), and the others one by one.
+constexpr int64_t kBlock = 16;
+
 // Applies an operator to the codes as numbers, minus their zero point. The result has a memory
-// format.
+// format. Its first channels are rounded before the zero point is added.
 void in_codes(OpFn base, Context& ctx, Args args, Value* results, int64_t format,
-              Rounding rounding) {
+              int64_t channels) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
   args[0] = centred_numbers(x);
   Value made;
   base(ctx, args, &made);
-  Tensor y = requantized(made.as_tensor(), x.dtype(), q.scale, q.zero_point, rounding);
+  const Tensor& means = made.as_tensor();
+  Tensor y = requantized(means, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
+  if (channels > 0) {
+    Tensor first = requantized(view_narrow(means, 1, 0, channels), x.dtype(), q.scale, q.zero_point,
+                               Rounding::kFirst);
+    copy_into(view_narrow(codes_of(y), 1, 0, channels), codes_of(first));
+  }
   results[0] = laid_in(y, format);
+}
+
+// Whether dimensions, each named once, are the last ones. None are all.
+bool are_innermost(const Ints& dims, int64_t rank) {
+  std::vector<int64_t> sorted;
+  for (int64_t d : dims) sorted.push_back(wrap_dim(d, rank));
+  std::sort(sorted.begin(), sorted.end());
+  for (size_t i = 0; i < sorted.size(); ++i) {
+    if (sorted[i] != rank - int64_t(sorted.size() - i)) return false;
+  }
+  return true;
 }
 
 Bound bound(const Value& v) {
@@ -108,10 +130,26 @@ void moving(OpFn base, int, Context& ctx, Args args, Value* results) {
                               x.quantizer());
 }
 
-void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
+void mean(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
-  results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point);
+  bool has_dims = args.size() > 2 && !args.none(1);
+  if (x.numel() == 0 || !x.is_contiguous() || (has_dims && !are_innermost(args.ints(1), x.dim()))) {
+    results[0] = encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point);
+    return;
+  }
+  args[0] = to_dtype(centred_numbers(x), ScalarType::Float64);
+  Value made;
+  base(ctx, args, &made);
+  const Tensor means = to_contiguous(made.as_tensor());
+  const float count = float(x.numel() / std::max<int64_t>(1, means.numel()));
+  Tensor scaled = Tensor::empty(means.sizes(), ScalarType::Float32);
+  const Tensor exact = to_dtype(means, ScalarType::Float64);
+  for (int64_t i = 0; i < means.numel(); ++i) {
+    float sum = float(std::nearbyint(exact.data<double>()[i] * double(count)));
+    scaled.data<float>()[i] = sum / count;
+  }
+  results[0] = requantized(scaled, x.dtype(), q.scale, q.zero_point, Rounding::kMovedFirst);
 }
 
 void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
@@ -122,16 +160,17 @@ void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
 }
 
 void averaging(OpFn base, int, Context& ctx, Args args, Value* results) {
-  int64_t rank = args.tensor(0).dim();
-  bool last = (rank == 4 && is_in_format(args.tensor(0), kChannelsLast)) ||
-              (rank == 5 && is_in_format(args.tensor(0), kChannelsLast3d));
+  const Tensor x = args.tensor(0);
   // Volumes have channels last, also where the input is row-major.
-  in_codes(base, ctx, args, results, rank == 5 ? kChannelsLast3d : exact_format(args.tensor(0)),
-           last ? Rounding::kFirst : Rounding::kMovedFirst);
+  bool is_last = x.dim() == 5 || (x.dim() == 4 && is_in_format(x, kChannelsLast)) ||
+                 (x.dim() == 3 && args.ints(1).size() == 1 &&
+                  is_in_format(view_unsqueeze(x, 2), kChannelsLast));
+  in_codes(base, ctx, args, results, x.dim() == 5 ? kChannelsLast3d : exact_format(x),
+           is_last ? x.size(1) / kBlock * kBlock : 0);
 }
 
 void interpolating(OpFn base, int, Context& ctx, Args args, Value* results) {
-  in_codes(base, ctx, args, results, exact_format(args.tensor(0)), Rounding::kMovedFirst);
+  in_codes(base, ctx, args, results, exact_format(args.tensor(0)), 0);
 }
 
 void averaging_parts(OpFn base, int, Context& ctx, Args args, Value* results) {
