@@ -62,7 +62,23 @@ def halves():
     yield "aten::quantize_per_tensor_dynamic", (0.03, (8, 41)), "quint8", False
 
 
-CASES = [*prelu(), *means(), *halves()]
+def pointwise():
+    """Tensors of more and fewer codes than PyTorch computes at once, and remainders."""
+    sizes = (((37,), ""), ((3, 64), ""), ((2, 5, 7, 9), ""), ((2, 5, 7, 9), "last"))
+    steps = ((0.5, 1.0), (0.03, 0.02), (0.1, 0.2))
+    for (size, layout), (x, y), k in itertools.product(sizes, steps, (7, 90)):
+        kind, zero = ("quint8", "qint8")[k % 2], k + 2
+        given = (x, k, kind, size, layout)
+        yield "quantized::add", given, (y, 3, kind, size, layout), y, zero
+        yield "quantized::add_relu", given, given, y, zero
+        yield "quantized::leaky_relu", given, 0.1, False, y, zero
+        yield "quantized::elu", given, y, zero, 1.0, 1.0, 1.0
+        yield "quantized::threshold", given, 0.1, 0.15
+        yield "aten::leaky_relu", given, 0.25
+        yield "quantized::hardswish", given, y, zero
+
+
+CASES = [*prelu(), *means(), *halves(), *pointwise()]
 
 
 def arguments(torch, case) -> list:

@@ -13,8 +13,8 @@ from .. import table
 from ..families.pool import ranges
 from ..shared.layout import check_rank, format_of, in_format
 from .quantize import exact_format, requantized
-from .quantized_layers import clamped
-from .quantized_packed import centred
+from .quantized_layers import clamped, in_blocks
+from .quantized_packed import centred, check_activation
 from .quantized_tensors import (
     QuantizedTensor,
     Quantizer,
@@ -66,7 +66,7 @@ INTERPOLATIONS = (
 )
 """Means and weighted means of elements: computed on the codes, and rounded."""
 
-ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "prelu", "celu")
+ACTIVATIONS = ("leaky_relu", "hardswish", "elu", "celu")
 """Operators whose result has the quantizer of their operand, as for `mean`."""
 
 PRESERVE = 1
@@ -211,6 +211,17 @@ def are_channels_innermost(x: Tensor, kernel_size: list[int]) -> bool:
     if x.dim() == 3 and len(kernel_size) == 1:
         return x.is_contiguous() if 1 in x._size[1:] else exact_format(x) == 2
     return x.dim() == 5 or (x.dim() == 4 and x.is_contiguous(2))
+
+
+def activating(kernel: Callable) -> Callable:
+    def run(x, *rest):
+        if not isinstance(x, QuantizedTensor):
+            return kernel(x, *rest)
+        q = check_activation(x, "this operator").quantizer
+        compute = lambda numbers: kernel(Tensor._wrap(numbers), *rest)._array
+        return in_blocks(compute, (x,), q.scale, q.zero_point)
+
+    return run
 
 
 def mean(kernel: Callable) -> Callable:
@@ -395,7 +406,8 @@ take_over("moving", MOVING, lambda kernel: as_exact(on_bytes(kernel)))
 for _way, _names in (("pooling", ("max_pool1d", "max_pool3d")), ("max_pooling", ("max_pool2d",))):
     take_over(_way, _names, lambda kernel: as_exact(on_codes(kernel)))
 take_over("mean", ("mean",), mean)
-take_over("activating", ACTIVATIONS, on_numbers(quantize_rounding_first))
+take_over("activating", ACTIVATIONS, activating)
+take_over("on_numbers", ("prelu",), on_numbers(quantize_rounding_first))
 take_over("averaging", AVERAGES, average)
 take_over("interpolating", INTERPOLATIONS, lambda kernel: as_exact(interpolated(kernel)))
 take_over(

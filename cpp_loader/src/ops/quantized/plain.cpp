@@ -155,6 +155,17 @@ void mean(OpFn base, int, Context& ctx, Args args, Value* results) {
 void activating(OpFn base, int, Context& ctx, Args args, Value* results) {
   Tensor x = args.tensor(0);
   const Quantizer& q = activation(x, "this operator");
+  results[0] = by_blocks(x, q.scale, q.zero_point, [&](const Tensor& numbers) {
+    Value made;
+    args[0] = numbers;
+    base(ctx, args, &made);
+    return made.as_tensor();
+  });
+}
+
+void on_numbers(OpFn base, int, Context& ctx, Args args, Value* results) {
+  Tensor x = args.tensor(0);
+  const Quantizer& q = activation(x, "this operator");
   results[0] =
       encode(through_numbers(base, ctx, args), x.dtype(), q.scale, q.zero_point, Rounding::kFirst);
 }

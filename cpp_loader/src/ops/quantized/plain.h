@@ -40,7 +40,8 @@ constexpr bool kKept = kernels::is_kept(ScalarType::QInt8) ||
   X(max_pooling)      /* the same, with a kernel for images that have channels last */         \
   X(moving)           /* only moves elements; channels last if the input is */                 \
   X(mean)             /* of codes in the innermost dimensions, or of numbers */                \
-  X(activating)       /* dequantize; quantize the result as the operand is */                  \
+  X(activating)       /* of each number; quantize the result as the operand is */              \
+  X(on_numbers)       /* dequantize; quantize the result as the operand is */                  \
   X(averaging)        /* mean of the codes; rounding depends on memory order */                \
   X(interpolating)    /* weighted mean of the codes */                                         \
   X(averaging_parts)  /* means of parts of the codes, rounded */                               \

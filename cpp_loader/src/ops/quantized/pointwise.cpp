@@ -36,6 +36,13 @@ kernels::Scaled scaled_of(const Quantizer& q) {
   return {scale, -float(q.zero_point) * scale};
 }
 
+// PyTorch's pointwise kernels take so many codes at once with AVX-512, half as many with AVX2. They
+// dequantize with a fused multiply-add, and round before they add the zero point. The codes that
+// remain are computed one by one, with plain products, and sums that are rounded.
+constexpr int64_t kBlock = 64;
+
+int64_t in_blocks(int64_t n) { return n / kBlock * kBlock; }
+
 // code * scale - zero point * scale, rounded once (a fused multiply-add).
 Tensor fused_numbers(const Tensor& x) {
   kernels::Scaled s = scaled_of(*x.quantizer());
@@ -45,6 +52,23 @@ Tensor fused_numbers(const Tensor& x) {
     y.data<float>()[i] = float(wide.data<double>()[i] * double(s.scale) + double(s.shift));
   }
   return laid_like(y, x);
+}
+
+// The number of a one-byte code in memory.
+float number_of(const Tensor& x, int64_t i) {
+  const Quantizer& q = *x.quantizer();
+  int64_t code = is_signed_code(x.dtype()) ? static_cast<const int8_t*>(x.raw())[i]
+                                           : static_cast<const uint8_t*>(x.raw())[i];
+  return float(code - q.zero_point) * float(q.scale);
+}
+
+// Sets a one-byte code in memory to that of a number.
+void set_code(const Tensor& y, int64_t i, float number) {
+  int64_t low, high;
+  code_limits(y.dtype(), &low, &high);
+  const float inverse = 1.0f / float(y.quantizer()->scale);
+  const int64_t code = code_of(number * inverse, y.quantizer()->zero_point, low, high);
+  static_cast<uint8_t*>(y.raw())[i] = uint8_t(code);
 }
 
 Tensor numbers_times(const Tensor& x, double factor) {
@@ -74,10 +98,15 @@ Tensor add(Tensor a, Tensor b, double scale, int64_t zero_point, bool relu) {
   Encoding e = encoding_of(a.dtype(), scale, zero_point);
   const uint8_t *x0 = static_cast<uint8_t*>(a.raw()), *x1 = static_cast<uint8_t*>(b.raw());
   uint8_t* to = static_cast<uint8_t*>(y.raw());
-  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+  const int64_t n = in_blocks(y.numel());
+  kernels::parallel_for(n, kGrain, [&](int64_t begin, int64_t end) {
     rows().add(end - begin, x0 + begin, scaled_of(qa), x1 + begin, scaled_of(qb),
                is_signed_code(a.dtype()), relu, e, to + begin);
   });
+  for (int64_t i = n; i < y.numel(); ++i) {
+    float sum = number_of(a, i) + number_of(b, i);
+    set_code(y, i, relu ? std::max(sum, 0.0f) : sum);
+  }
   return y;
 }
 
@@ -213,27 +242,6 @@ Tensor cat(Context& ctx, Args args, bool relu) {
   return quantized(made.as_tensor(), scale, zero_point);
 }
 
-// Applies f to one-byte codes by a table of all 256.
-template <class F>
-Tensor by_table(const Tensor& given, double scale, int64_t zero_point, F of_numbers) {
-  Tensor x = laid(given);
-  if (x.dtype() == ScalarType::QInt32 || x.numel() < 256) {
-    return encode(of_numbers(numbers_of(x)), x.dtype(), scale, zero_point, Rounding::kFirst);
-  }
-  Tensor codes = Tensor::empty({256}, type_of_codes(x.dtype()));
-  for (int i = 0; i < 256; ++i) codes.data<uint8_t>()[i] = uint8_t(i);
-  const Quantizer& q = *x.quantizer();
-  Tensor table = encode(of_numbers(numbers_of(quantized(codes, q.scale, q.zero_point))), x.dtype(),
-                        scale, zero_point, Rounding::kFirst);
-  Tensor from = codes_of(x), y = empty_quantized_like(from, x.dtype(), scale, zero_point);
-  const uint8_t *at = static_cast<uint8_t*>(table.raw()), *in = static_cast<uint8_t*>(from.raw());
-  uint8_t* to = static_cast<uint8_t*>(y.raw());
-  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) to[i] = at[in[i]];
-  });
-  return y;
-}
-
 // Applies f to every number.
 template <class F>
 Tensor each_number(const Tensor& numbers, F f) {
@@ -251,12 +259,13 @@ Tensor through(OpFn plain, Context& ctx, const Tensor& numbers, const std::vecto
 }
 
 // Applies a plain activation; its further arguments are those of the operator from `first` on.
-Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count) {
+Tensor activated(OpFn plain, Context& ctx, Args args, int first, int count, bool in_rows = false) {
   const Tensor& x = args.tensor(0);
   activation(x, "this operator");
   std::vector<Value> rest(args.data() + first, args.data() + first + count);
-  return by_table(x, args.number(1), args.integer(2),
-                  [&](const Tensor& numbers) { return through(plain, ctx, numbers, rest); });
+  return by_blocks(x, args.number(1), args.integer(2),
+                   [&](const Tensor& numbers) { return through(plain, ctx, numbers, rest); },
+                   {in_rows, {}});
 }
 
 // What PyTorch computes for a tensor without dimensions: slopes are not quantized there.
@@ -296,6 +305,44 @@ Tensor prelu(const Tensor& x, const Tensor& weight, double scale, int64_t zero_p
 }
 
 }  // namespace
+
+Tensor by_blocks(const Tensor& given, double scale, int64_t zero_point,
+                 const std::function<Tensor(const Tensor&)>& f, const Blocks& how) {
+  Tensor x = laid(given);
+  const int64_t format = how.in_rows ? kContiguous : suggested_format(x);
+  if (x.dtype() == ScalarType::QInt32) {
+    Tensor y = encode(f(numbers_of(x)), x.dtype(), scale, zero_point, Rounding::kFirst);
+    return laid_in(y, format);
+  }
+  // Tensors of many codes are computed by tables of all 256.
+  const bool has_tables = x.numel() >= 256;
+  Tensor from = codes_of(x), codes = from;
+  if (has_tables) {
+    codes = Tensor::empty({256}, from.dtype());
+    for (int i = 0; i < 256; ++i) codes.data<uint8_t>()[i] = uint8_t(i);
+  }
+  const Quantizer& q = *x.quantizer();
+  Tensor all = quantized(codes, q.scale, q.zero_point);
+  Tensor scaled = numbers_times(f(fused_numbers(all)), how.inverse.value_or(1.0f / float(scale)));
+  Tensor block = requantized(scaled, x.dtype(), scale, zero_point);
+  Tensor one = empty_quantized_like(codes, x.dtype(), scale, zero_point);
+  Tensor numbers = laid(f(numbers_of(all)));
+  for (int64_t i = 0; i < numbers.numel(); ++i) set_code(one, i, numbers.data<float>()[i]);
+  Tensor y = empty_quantized_like(from, x.dtype(), scale, zero_point);
+  const uint8_t *in = static_cast<uint8_t*>(from.raw()),
+                *first = static_cast<uint8_t*>(block.raw()),
+                *rest = static_cast<uint8_t*>(one.raw());
+  uint8_t* to = static_cast<uint8_t*>(y.raw());
+  // Results that lie in another order than the operand are computed one by one.
+  const int64_t n = format == suggested_format(x) ? in_blocks(y.numel()) : 0;
+  kernels::parallel_for(y.numel(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      const size_t at = has_tables ? in[i] : size_t(i);
+      to[i] = i < n ? first[at] : rest[at];
+    }
+  });
+  return laid_in(y, format);
+}
 
 Tensor clamped(const Tensor& x, Bound low, Bound high) {
   const Quantizer& q = activation(x, "clamp");
@@ -375,7 +422,7 @@ SL_OP(quantized_threshold) {
   const Quantizer& q = activation(x, "quantized::threshold");
   double least = args.scalar(1).to_double();
   float value = float(args.scalar(2).to_double());
-  out[0] = by_table(x, q.scale, q.zero_point, [&](const Tensor& numbers) {
+  out[0] = by_blocks(x, q.scale, q.zero_point, [&](const Tensor& numbers) {
     return each_number(numbers, [&](float v) { return v > float(least) ? v : value; });
   });
 }
@@ -383,7 +430,7 @@ SL_OP(quantized_leaky_relu) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized::leaky_relu");
   float slope = float(args.scalar(1).to_double());
-  out[0] = by_table(x, args.number(3), args.integer(4), [&](const Tensor& numbers) {
+  out[0] = by_blocks(x, args.number(3), args.integer(4), [&](const Tensor& numbers) {
     return each_number(numbers, [&](float v) { return v > 0 ? v : v * slope; });
   });
 }
@@ -391,22 +438,29 @@ SL_OP(quantized_prelu) {
   out[0] = prelu(args.tensor(0), args.tensor(1), args.number(2), args.integer(3));
 }
 
-void op_aten_hardswish(Context&, Args, Value*);
 void op_aten_sigmoid(Context&, Args, Value*);
 void op_aten_elu(Context&, Args, Value*);
-SL_OP(quantized_hardswish) { out[0] = activated(op_aten_hardswish, ctx, args, 1, 0); }
+SL_OP(quantized_hardswish) {
+  const Tensor& x = args.tensor(0);
+  activation(x, "this operator");
+  auto f = [](float v) { return v * std::min(std::max(v + 3.0f, 0.0f), 6.0f) / 6.0f; };
+  Blocks how;
+  how.inverse = float(1.0 / args.number(1));  // as PyTorch computes it here
+  out[0] = by_blocks(
+      x, args.number(1), args.integer(2),
+      [&](const Tensor& numbers) { return each_number(numbers, f); }, how);
+}
 SL_OP(quantized_sigmoid) { out[0] = activated(op_aten_sigmoid, ctx, args, 1, 0); }
-SL_OP(quantized_elu) { out[0] = laid_in(activated(op_aten_elu, ctx, args, 3, 3), kContiguous); }
+SL_OP(quantized_elu) { out[0] = activated(op_aten_elu, ctx, args, 3, 3, true); }
 SL_OP(quantized_celu) {
   const Tensor& x = args.tensor(0);
   activation(x, "quantized::celu");
   double alpha = args.scalar(3).to_double();
   SL_CHECK(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU");
   std::vector<Value> rest{Value(alpha), Value(1.0), Value(1.0 / alpha)};
-  Tensor y = by_table(x, args.number(1), args.integer(2), [&](const Tensor& numbers) {
-    return through(op_aten_elu, ctx, numbers, rest);
-  });
-  out[0] = laid_in(y, kContiguous);
+  out[0] = by_blocks(
+      x, args.number(1), args.integer(2),
+      [&](const Tensor& numbers) { return through(op_aten_elu, ctx, numbers, rest); }, {true, {}});
 }
 SL_OP(quantized_dropout) {
   // As in PyTorch: the input, even in training; the output's parameters are ignored.
