@@ -26,9 +26,15 @@ def nll_loss_of_any(
     return loss.reshape(target.size()) if reduction == 0 else loss
 
 
+def check_labels(x: Tensor, target: Tensor) -> None:
+    if target.dtype != torch.int64 and x.numel() > 0:
+        raise RuntimeError("expected scalar type Long but found another one")
+
+
 def multi_margin(
     x: Tensor, target: Tensor, p: float, margin: float, weight: Tensor | None, reduction: int
 ) -> Tensor:
+    check_labels(x, target)
     rows = x.reshape([1, -1]) if x.dim() < 2 else x
     index = target.reshape([-1, 1])
     gap = margin - rows.gather(1, index) + rows
@@ -44,6 +50,7 @@ def multi_margin(
 
 def multilabel_margin(x: Tensor, target: Tensor, reduction: int) -> Tensor:
     """multilabel_margin_loss; each row of targets ends at its first -1."""
+    check_labels(x, target)
     if x.dim() > 2 or x.dim() > 0 and x.size(-1) == 0:
         raise RuntimeError(
             "Expected non-empty vector or matrix with optional 0-dim batch size, but got: "
