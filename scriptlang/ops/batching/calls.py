@@ -234,7 +234,7 @@ def is_followed(op: table.Operator, batches: dict[int, Any]) -> bool:
     if found is None or found.instead is None:
         return True
     parts = [t for b in batches.values() for t in flat(b) if t is not None]
-    return all(t.dtype.kind in "fc" for t in parts)
+    return any(t.dtype.kind in "fc" for t in parts)
 
 
 def follow(
