@@ -10,16 +10,7 @@
 
 #include "../kernels/aligned.h"
 #include "archives.h"
-
-// The engine's own headers stay out of this file: it is a client.
-static int failures = 0;
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      ++failures;                                                        \
-      std::printf("%s:%d: false: %s\n", __FILE__, __LINE__, #condition); \
-    }                                                                    \
-  } while (0)
+#include "checks.h"
 
 using namespace test;
 

@@ -15,6 +15,8 @@
 #include <string>
 #include <thread>
 
+#include "checks.h"
+
 extern "C" {
 void* __real_malloc(size_t bytes);
 void* __real_aligned_alloc(size_t alignment, size_t bytes);
@@ -40,15 +42,6 @@ void* counted(void* block) {
   if (block) ++live;
   return block;
 }
-
-int failures = 0;
-#define CHECK(condition)                                                 \
-  do {                                                                   \
-    if (!(condition)) {                                                  \
-      ++failures;                                                        \
-      std::printf("%s:%d: false: %s\n", __FILE__, __LINE__, #condition); \
-    }                                                                    \
-  } while (0)
 
 }  // namespace
 

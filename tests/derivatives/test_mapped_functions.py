@@ -22,6 +22,7 @@ from scriptlang.func import (
     vjp,
     vmap,
 )
+from scriptlang.ops.batching import calls
 from scriptlang.ops.derivatives.tangents import NotMapped
 
 F = nn.functional
@@ -139,6 +140,22 @@ def test_at_once_is_as_one_by_one(
 
     monkeypatch.setattr(batching.Batch, "one_by_one", fail)
     check_equal(function(*args), wanted)
+
+
+class NotRuled(BaseException):
+    """Not caught where rules are tried."""
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_operators_have_rules(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a rule cannot do is done for each example, which is right, but slow."""
+
+    def fail(made: Any) -> Any:
+        raise NotRuled(f"{made.op.qualified_name} runs for each example")
+
+    function, args = FUNCTIONS[name]
+    monkeypatch.setattr(calls, "examples", fail)
+    function(*args)
 
 
 class Convolutions(nn.Module):

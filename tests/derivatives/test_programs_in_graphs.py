@@ -108,7 +108,7 @@ def test_writes_to_what_a_call_saved_are_noticed(script: Any) -> None:
         return y
 
     def to_the_result() -> Tensor:
-        y = script(lambda_exp)(leaf(1.0, 2.0))
+        y = script(exponential)(leaf(1.0, 2.0))
         return y.mul_(2)
 
     for make in (to_alias, without_grad, to_an_argument, to_the_result):
@@ -117,7 +117,7 @@ def test_writes_to_what_a_call_saved_are_noticed(script: Any) -> None:
             y.sum().backward()
 
 
-def lambda_exp(x: Tensor) -> Tensor:
+def exponential(x: Tensor) -> Tensor:
     return x.exp()
 
 

@@ -12,7 +12,7 @@
  * sl_value_get_* and sl_tensor_info, which do not change them. Functions that return a new value
  * return null if memory is exhausted, if a pointer that they need is null, or for the reasons that
  * they state. No C++ exception crosses this interface. Where a value is read, a null handle stands
- * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0.
+ * for None; other null handles lead to SL_INVALID_ARGUMENT, null or 0. Use no released handle.
  *
  * Threads: any thread may call any function, as long as no other thread releases the same handle.
  * Calls of a module whose program only reads run concurrently. Calls that may write attributes (a
@@ -140,7 +140,7 @@ SL_API void sl_module_release(sl_module* module);
 /* Options of loading; null means that all fields are 0. Set size to sizeof(sl_load_options). */
 typedef struct sl_load_options {
   size_t size;
-  /* A device, such as "cuda:0". All runs on the CPU; another one only leads to a notice. */
+  /* A device (cuda:0), else SL_INVALID_ARGUMENT. All runs on the CPU; others lead to a notice. */
   const char* device;
   /* Gets notices; if null, they go to stderr. It is called in the thread that loads, before the
    * loading function returns, and must not call modules. */
@@ -524,7 +524,7 @@ SL_API sl_status sl_call_reserved(sl_reservation* reservation, sl_value* const* 
                                   size_t count, const sl_limits* limits, const sl_value** result,
                                   sl_error** error);
 /* Releases a reservation, and returns how many pieces of its block attributes or handles still have
- * (two for a tensor). The caller's block must stay valid until they are gone. */
+ * (two for a tensor). The block must stay valid until they are gone: release modules first. */
 SL_API size_t sl_reservation_release(sl_reservation* reservation);
 
 /* ---- errors: sl_error_release releases each; texts live as long as it, and are "" for null */

@@ -14,6 +14,7 @@ from .. import table
 from ..calling import functions
 from ..calling.current import calls, mode
 from ..derivatives import plans
+from ..derivatives.forward import run_body
 from ..derivatives.forward_rules import tensors_in
 from ..derivatives.rules import rule_of
 from ..derivatives.tangents import NotMapped, hidden, keep, tangent_of
@@ -40,7 +41,7 @@ def call(
         return plan.run(kernel, values)
     if draws(op, values) or op.name in STATISTICS and is_training(op, values):
         raise NotMapped
-    batches = batches_in(plan_indices(op), values, level)
+    batches = batches_in(op, values, level)
     if found is follow:
         if is_followed(op, batches):
             return follow(op, kernel, values, level)
@@ -77,6 +78,7 @@ def ruled(found: Rule, made: Call) -> list[Any] | None:
 
 
 SWITCHES = {**RANDOM_SWITCHES, "dropout": 0.0}
+"""Arguments, and the value of each for which an operator draws nothing."""
 
 
 def draws(op: table.Operator, values: Sequence[Any]) -> bool:
@@ -93,27 +95,19 @@ STATISTICS = frozenset(("aten::batch_norm", "aten::native_batch_norm", "aten::in
 
 
 def is_training(op: table.Operator, values: Sequence[Any]) -> bool:
+    """Whether a call writes statistics."""
     index: Any = op.schema.index
     trains = "use_input_stats" if op.name == "aten::instance_norm" else "training"
     return values[index(trains)] and values[index("running_mean")] is not None
 
 
-def plan_indices(op: table.Operator) -> tuple[list[int], list[int]]:
-    """The indices of the arguments that are tensors, and lists of them."""
-    found = op.__dict__.get("tensor_places")
-    if found is None:
-        arguments = list(enumerate(op.schema.arguments))
-        tensors = [i for i, a in arguments if plans.is_tensor_type(a.type)]
-        lists = [i for i, a in arguments if plans.is_list_of_tensors(a.type)]
-        found = op.__dict__["tensor_places"] = tensors, lists
-    return found
-
-
-def batches_in(
-    places: tuple[list[int], list[int]], values: Sequence[Any], level: BatchLevel
-) -> dict[int, Any]:
-    found: dict[int, Any] = {}
+def batches_in(op: table.Operator, values: Sequence[Any], level: BatchLevel) -> dict[int, Any]:
+    """The batches among the arguments, as a Call has them."""
+    places = op.__dict__.get("tensor_places")
+    if places is None:
+        places = op.__dict__["tensor_places"] = plans.tensor_places(op.schema)
     tensors, lists = places
+    found: dict[int, Any] = {}
     for i in tensors:
         if values[i] is not None:
             batch = tangent_of(values[i], level)
@@ -127,7 +121,7 @@ def batches_in(
 
 
 def give(made: Call, results: list[Any], batches: list[Any], before: set[int]) -> None:
-    """Give the results for the first example their batches.  Raises NotMapped if they differ."""
+    """Give the results for the first example their batches; before: the ids of the arguments."""
     for r, batch in zip(results, batches):
         if not isinstance(r, Tensor) or batch is None or id(r) in before:
             continue
@@ -199,7 +193,7 @@ def rule_for(op: table.Operator, plan: Any) -> Any:
 
 
 def chosen(op: table.Operator, plan: Any) -> Any:
-
+    """What `rule_for` keeps: `refused`, if there is no rule."""
     base = op.form.base if op.form is not None else op
     if op.form is not None and op.form.kind not in FORMS:
         return refused
@@ -242,13 +236,10 @@ def follow(
 ) -> Any:
     """Run the body of an operator, or what its derivative's rule has in its place."""
     found = rule_of(op)
-    if found is None or found.instead is None:
-        body: Any = op.kernel
-        return body(*values)
-    with hidden(level):
-        run_quietly(kernel, values)  # it looks at the arguments, which the rule does not
-    index: Any = op.schema.index
-    return found.instead.function(*(values[index(n)] for n in found.instead.names))
+    if found is not None and found.instead is not None:
+        with hidden(level):
+            run_quietly(kernel, values)  # it looks at the arguments, which the rule does not
+    return run_body(op, values)
 
 
 def one_by_one(made: Call) -> Any:

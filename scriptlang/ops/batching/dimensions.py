@@ -114,12 +114,10 @@ def beside(made: Call, name: str, tensors: Sequence[int]) -> dict[int, Any]:
 RULES.update((f"aten::{name}", by_dims) for name in DIMS.split())
 
 
-OF_ALL = {
-    "sum": "sum", "mean": "mean", "prod": "prod", "max": "amax", "min": "amin", "all": "all",
-    "any": "any", "std": "std", "var": "var", "std_mean": "std_mean", "var_mean": "var_mean",
-    "norm.Scalar": "norm", "count_nonzero": "count_nonzero", "norm.ScalarOpt_dtype": "",
-    "trace": "trace",
-}  # fmt: skip
+OF_ALL = """
+sum mean prod max min all any std var std_mean var_mean norm.Scalar count_nonzero trace
+""".split()
+"""Reductions without dimensions."""
 
 
 @rule(*OF_ALL)
@@ -127,9 +125,8 @@ def reduced(made: Call) -> Any:
     """Reductions of all elements: of all that an example has."""
     if not made.only(0):
         raise NotMapped
-    op = made.op
     x = functions.reshape(made.part(), [made.size, -1])
-    name = op.name.removeprefix("aten::")
+    name = made.op.name.removeprefix("aten::")
     if name == "trace":
         return functions.diagonal(made.part(), 0, 1, 2).sum([1], dtype=made.results[0].dtype)
     if name in ("max", "min"):
@@ -140,9 +137,7 @@ def reduced(made: Call) -> Any:
         return getattr(functions, name)(x, 1)
     if name in ("std", "var", "std_mean", "var_mean"):
         return getattr(functions, name)(x, [1], *made.values[1:])
-    if op.overload == "Scalar":
-        return functions.norm(x, made.values[1], [1])
-    raise NotMapped
+    return functions.norm(x, made.values[1], [1])
 
 
 @rule("median", "nanmedian")

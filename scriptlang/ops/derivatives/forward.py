@@ -113,12 +113,17 @@ class Inside(Step):
     """Operators whose body is followed, or what the rule has instead of it."""
 
     def run(self, kernel: Callable[..., Any], values: list[Any], level: Level) -> Any:
-        rule = rule_of(self.op)
-        if rule is None or rule.instead is None:
-            body: Any = self.op.kernel
-            return body(*values)
-        index: Any = self.op.schema.index
-        return rule.instead.function(*(values[index(n)] for n in rule.instead.names))
+        return run_body(self.op, values)
+
+
+def run_body(op: table.Operator, values: Sequence[Any]) -> Any:
+    """Run the body of an operator, or what the rule of its derivative has instead of it."""
+    rule = rule_of(op)
+    if rule is None or rule.instead is None:
+        body: Any = op.kernel
+        return body(*values)
+    index: Any = op.schema.index
+    return rule.instead.function(*(values[index(n)] for n in rule.instead.names))
 
 
 class Undefined(Step):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from ... import types as T
+from ...schema import Schema
 from ...tensors import Tensor
 from .. import table
 from ..calling import dispatch
@@ -85,6 +86,13 @@ NUMBERS = {
 """The numbers in names of nodes that are not the index of the overload."""
 
 
+def tensor_places(schema: Schema) -> tuple[list[int], list[int]]:
+    """The indices of the arguments that are tensors, and of those that are lists of them."""
+    arguments = list(enumerate(schema.arguments))
+    tensors = [i for i, a in arguments if is_tensor_type(a.type)]
+    return tensors, [i for i, a in arguments if is_list_of_tensors(a.type)]
+
+
 class Plan:
     """How calls of one operator are recorded; this class is for those that write no arguments.
 
@@ -104,9 +112,7 @@ class Plan:
         schema = op.schema
         self.op, self.schema = op, schema
         self.rule: Rule | None = rule_of(op)
-        arguments = list(enumerate(schema.arguments))
-        self.tensors = [i for i, a in arguments if is_tensor_type(a.type)]
-        self.lists = [i for i, a in arguments if is_list_of_tensors(a.type)]
+        self.tensors, self.lists = tensor_places(schema)
         self.written = [i for i, _ in schema.written if i in self.tensors or i in self.lists]
         self.results = max(1, len(schema.returns))
         rule = self.rule
