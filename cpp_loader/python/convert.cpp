@@ -79,7 +79,8 @@ Value ToNative::operator()(nb::handle value, int depth) {
   if (PyLong_Check(p)) return Value(int_of(value));
   if (PyFloat_Check(p)) return Value(PyFloat_AsDouble(p));
   if (is_a(value, known().tensor)) {
-    if (adopted_.empty()) return tensor(value);
+    // One that is passed twice stays one: the program may change its flags. Fast calls do not ask.
+    if (adopted_.empty() && !watching_) return tensor(value);
     if (const Value* seen = seen_.find(p)) return *seen;
     Tensor made = tensor(value);
     seen_.emplace(p, made);

@@ -214,11 +214,6 @@ static void show(nb::handle tensor) {
 }
 
 Tensor ToNative::tensor(nb::handle value) {
-  if (watching_) {  // a Tensor that is passed twice stays one: the program may change its flags
-    for (const auto& [known_one, converted] : watched_) {
-      if (known_one.is(value)) return converted.as_tensor();
-    }
-  }
   Tensor made = tensor_from_python(value);
   if (passed_ && shares_memory(made, value)) passed_->add(value, made);
   if (watching_) watched_.emplace_back(nb::borrow(value), made);
